@@ -1,12 +1,13 @@
-//! Rhai alone: what `hero bench --bare` puts beside the engine, to tell what a job and all limits cost.
+//! Rhai alone: the baseline for `hero bench --bare`, which shows the cost of a job and of all limits.
 //!
-//! `bare --limits SCRIPT` tells what limits cost: those that Rhai keeps for the engine, and what the engine does at each operation, which is
-//! written here once more. It is the ratio of the medians of 1,000 runs with and without them, which take turns, so that a machine that is slow for
-//! a while is so for both.
+//! `bare --limits SCRIPT` measures the cost of limits: those that Rhai enforces for the engine, and the work of the
+//! engine at each operation, which this file repeats. It prints the ratio of the medians of 1,000 runs with and without
+//! limits. The runs alternate, so that a slow machine slows both.
 //!
-//! `bare RUNS SCRIPT` compiles a script once, runs it so many times, or for 150 ms, and prints the processor time of one run, µs. Nothing is
-//! limited, looked at or counted: no operations, no clock, no stop, no memory (but the allocator is hero's, which counts for itself). There is
-//! no job, no constant and no result in JSON. Of the functions that are not Rhai's own it has `join`.
+//! `bare RUNS SCRIPT` compiles a script once, runs it RUNS times, or for 150 ms, and prints the processor time of one
+//! run, µs. It enforces and counts nothing: no operations, no clock, no stop, no memory (but the allocator is hero's,
+//! which counts for itself). There is no job, no constant and no result in JSON. `join` is its only function besides
+//! those of Rhai.
 #![expect(clippy::disallowed_macros, reason = "a program of its own, which prints one number")]
 
 use std::cell::Cell;
@@ -17,15 +18,15 @@ use rhai::packages::{Package, StandardPackage};
 use rhai::{AST, Array, Dynamic, Engine, OptimizationLevel};
 use rustix::time::{ClockId, clock_gettime};
 
-/// How long a script is run at most.
+/// The maximum time that a script runs.
 const MOST: Duration = Duration::from_millis(150);
-/// How often it is run with limits.
+/// The number of runs with limits.
 const TURNS: usize = 1000;
-/// After how many operations the clock is read, as by the engine.
+/// The number of operations between two reads of the clock, as in the engine.
 const CLOCK_EVERY: u64 = 128;
 
 thread_local! {
-    /// Stands for what a thread has allocated, which only the engine can tell.
+    /// Replaces the count of bytes that a thread has allocated, which only the engine knows.
     static ALLOCATED: (Cell<u64>, Cell<u64>) = const { (Cell::new(0), Cell::new(0)) };
 }
 
@@ -50,7 +51,7 @@ fn alone(runs: u32, script: &str) -> Result<f64, Box<dyn Error>> {
     Ok(taken.as_secs_f64() * 1e6 / f64::from(done.max(1)))
 }
 
-/// How many times longer a script takes with limits.
+/// The ratio of the time that a script takes with limits to the time without.
 fn ratio(script: &str) -> Result<f64, Box<dyn Error>> {
     let engines = [unlimited(), limited()];
     let asts = [engines[0].compile(script)?, engines[1].compile(script)?];
@@ -75,7 +76,7 @@ fn unlimited() -> Engine {
     engine
 }
 
-/// With the limits that the engine sets by default.
+/// Sets the limits that the engine sets by default.
 fn limited() -> Engine {
     let (mut engine, limits) = (unlimited(), hero::engine::Limits::default());
     engine.set_max_call_levels(limits.call_levels).set_max_expr_depths(limits.expression_depth, limits.expression_depth);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Calls a second and processor time of each client beside a bare one that does the same: benches/clients/README.md. HERO is the program to serve with.
+# Compares calls per second and processor time of each client with a bare client: benches/clients/README.md. HERO is the
+# server program.
 #
 #   run.sh [--rounds N] [--seconds S]
 set -eu

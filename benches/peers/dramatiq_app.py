@@ -1,4 +1,4 @@
-"""The actor that Dramatiq's workers run; HERO_BENCH_PORT says where Redis is."""
+"""The actor that Dramatiq's workers run. HERO_BENCH_PORT is the port of Redis."""
 import os
 
 import dramatiq

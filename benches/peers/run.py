@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# What hero gives its private redis-server, too.
+# The same settings as for the private redis-server of hero.
 REDIS = ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction",
          "--hash-max-listpack-value", "4096", "--bind", "127.0.0.1"]
 START = 60
@@ -32,7 +32,7 @@ def free_port():
 
 
 class Redis:
-    """A redis-server of our own, and the two words of its protocol that are needed here."""
+    """A redis-server for this run, and a client for the two types of the protocol that this program needs."""
 
     def __init__(self, directory):
         program = shutil.which("redis-server") or shutil.which("valkey-server") or sys.exit("redis-server is missing: make setup")
@@ -68,7 +68,7 @@ def answer(command, **environment):
 
 
 def round_of(contender, redis, jobs):
-    """One round. A rival may lose an answer (BullMQ's wait has no end notification now and then): it tries again, and that is told."""
+    """Runs one round. If a rival loses an answer (the wait of BullMQ sometimes misses a notification), it tries again and reports that."""
     for tries_left in reversed(range(1 if isinstance(contender, Hero) else TRIES)):
         try:
             return contender.run(jobs)

@@ -41,17 +41,20 @@ WEBSOCKET, HTTP = "ws://127.0.0.1:8700", "http://127.0.0.1:8700"
 
 # The title and introduction of each group. `groups` reports groups that are missing here.
 GROUPS = {
-    "jobs": ("Jobs", "Scripts that run once: make them, start them, wait for them, stop them, find them."),
-    "flows": ("Flows", "Jobs that wait for each other, made and run as one. [What flows are](../flows.md)."),
-    "schedules": ("Schedules", "Jobs that come again, by a cron pattern or an interval."),
-    "objects": ("Objects", "JSON that scripts and callers store under an id. [What objects are](../scripts.md#objects)."),
-    "access": ("Access", "Who may call: identities, tokens, contexts and rights. [Have callers log in](../access.md)."),
+    "jobs": ("Jobs", "Scripts that run once: create, start, wait for, stop and find them."),
+    "flows": ("Flows", "Jobs that depend on each other, created and run as one unit. See [Flows](../flows.md)."),
+    "schedules": ("Schedules", "Jobs that repeat by a cron pattern or at an interval."),
+    "objects": ("Objects", "JSON documents that scripts and clients store under an id. See [Objects](../scripts.md#objects)."),
+    "access": ("Access", "Identities, tokens, contexts and rights. See [Access](../access.md)."),
     "coordinator": (
         "Runners and messages",
-        "Who runs jobs, here or elsewhere, and messages between contexts and machines. [Two machines](../two-machines.md).",
+        "Runners execute jobs, locally or on other machines. Messages connect contexts and machines. See [Two machines](../two-machines.md).",
     ),
-    "operation": ("Operation", "Look at a server, its actors and queues, and end it in order. [Running it](../operations.md)."),
-    "subscriptions": ("Subscriptions", "Follow jobs, flows, logs and events while they happen."),
+    "operation": (
+        "Operation",
+        "Inspect a server, its actors and queues, and shut it down in an orderly way. See [Operations](../operations.md).",
+    ),
+    "subscriptions": ("Subscriptions", "Follow jobs, flows, logs and events live."),
 }
 
 
@@ -71,18 +74,18 @@ def files(document: Document) -> dict[str, str]:
 def index(document: Document) -> str:
     lines = [
         "# Methods\n\n",
-        "Every call of the server, by group. Parameters go by name or by position, in the order of the tables. ",
-        "[openrpc.json](../../openrpc.json) says the same to programs, [json-rpc.md](../json-rpc.md) what the protocol leaves open, and ",
-        "[permissions.md](../permissions.md) who may call what.\n\n",
-        "The examples of all pages are one story: on a fresh server each works after those before it, in the order of the table below. ",
-        "A test runs all of them as they are printed.\n\n",
-        "| group | method | does |\n| --- | --- | --- |\n",
+        "Every call of the server, by group. Send parameters by name, or by position in the order of the tables. ",
+        "[openrpc.json](../../openrpc.json) is the machine-readable form, [json-rpc.md](../json-rpc.md) describes details that the ",
+        "protocol leaves open, and [permissions.md](../permissions.md) lists the roles that may call each method.\n\n",
+        "The examples of all pages build on each other: on a fresh server, run them in the order of the table below. ",
+        "A test runs all of them exactly as shown.\n\n",
+        "| group | method | description |\n| --- | --- | --- |\n",
     ]
     for group, methods in document.groups.items():
         for at, method in enumerate(methods):
             head = f"[{GROUPS[group][0]}]({group}.md)" if at == 0 else ""
             lines.append(f"| {head} | [`{method.name}`]({group}.md#{method.name}) | {cell(method.summary)} |\n")
-    lines.append("\n[Types](types.md) that parameters and results are made of. [Errors](errors.md) with their codes.\n")
+    lines.append("\nSee also the [types](types.md) of parameters and results, and the [errors](errors.md) with their codes.\n")
     return "".join(lines)
 
 
@@ -98,36 +101,36 @@ def page(document: Document, group: str, methods: list[Method], rights: dict[str
 def before(group: str) -> str:
     """Returns the introduction to the examples of a page."""
     text = (
-        f"Examples for **wscat** are typed after `npx wscat -c {WEBSOCKET}`. Those in **TypeScript** have `hero`, those in **Python** `server`:\n\n"
+        f"Run `npx wscat -c {WEBSOCKET}`, then type the examples for **wscat**. Examples in **TypeScript** use `hero`, and those in **Python** use `server`:\n\n"
         f'```ts\nimport {{ connect }} from "hero-client";\nconst hero = connect("{WEBSOCKET}");\n```\n\n'
         f'```python\nimport hero\nserver = hero.Hero("{WEBSOCKET}")\n```\n\n'
     )
     if group == "subscriptions":
-        text += "Items come on the WebSocket on which one subscribed, so there is nothing for curl here. `type` tells what an item is, "
-        text += "and [json-rpc.md](../json-rpc.md#subscriptions) how to go on where a connection broke.\n\n"
+        text += "Items arrive on the WebSocket that made the subscription, so this page has no curl examples. The `type` of an item "
+        text += "names its variant. [json-rpc.md](../json-rpc.md#subscriptions) explains how to resume after a connection broke.\n\n"
     return text
 
 
 def section(document: Document, method: Method, rights: dict[str, str]) -> str:
     lines = [f"## {method.name}\n\n{method.description or method.summary}\n\n"]
     if method.parameters:
-        lines.append("| parameter | type | | is |\n| --- | --- | --- | --- |\n")
+        lines.append("| parameter | type | | description |\n| --- | --- | --- | --- |\n")
         lines += [f"| `{each.name}` | {shape(each.shape)} | {need(each)} | {cell(each.description)} |\n" for each in method.parameters]
         lines.append("\n")
     else:
-        lines.append("It has no parameters.\n\n")
+        lines.append("This method has no parameters.\n\n")
     said = f": {method.result_description}" if method.result_description else ""
     lines.append(f"- **Result**: {shape(method.result)}{said}\n")
     if method.subscription:
         items = ", ".join(shape(Named(each)) for each in method.subscription.items)
         lines.append(
-            f"- **Items** are notifications `{method.subscription.notification}`: {items}. `{method.subscription.unsubscribe}` ends them.\n"
+            f"- **Items** are notifications `{method.subscription.notification}`: {items}. `{method.subscription.unsubscribe}` ends the subscription.\n"
         )
-    lines.append(f"- **Who may**: {rights.get(method.name, 'whoever has subscribed.')}\n")
+    lines.append(f"- **Allowed for**: {rights.get(method.name, 'the client that subscribed.')}\n")
     lines.append(f"- **As a notification**: {as_notification(document, method)}\n")
     own = [document.error(each) for each in method.errors if each not in common(document)]
     listed = "".join(f"\n  - {linked(each)}: {each.message}" for each in own)
-    lines.append(f"- **Errors**, besides [those of every call](errors.md#of-every-call):{listed or ' none'}\n")
+    lines.append(f"- **Errors**, in addition to the [common errors](errors.md#common-errors):{listed or ' none'}\n")
     for example in method.examples:
         lines.append(examples(document, method, example, len(method.examples) > 1))
     return "".join(lines)
@@ -142,14 +145,16 @@ def need(parameter: Field) -> str:
 def as_notification(document: Document, method: Method) -> str:
     ends = {each.subscription.unsubscribe for each in document.methods if each.subscription}
     if method.subscription or method.name in ends:
-        return "refused, because nobody could be told the id." if method.subscription else "ends it, and nobody is told."
+        return (
+            "refused, because the server could not return the id." if method.subscription else "ends the subscription, without an answer."
+        )
     if method.waits:
-        return "makes and starts it, and waits for nothing." if method.again == KEYED else "does nothing."
+        return "creates and starts it, and does not wait." if method.again == KEYED else "does nothing."
     if method.again == KEYED:
-        return "safe: it is carried out and not answered. With an `idempotency_key` it may be sent again."
+        return "safe: the server carries it out and does not answer. With an `idempotency_key` it may be sent again."
     if method.again == ONCE:
-        return "it is carried out and not answered; nobody is told of an error."
-    return "nothing comes of it, since nobody is answered."
+        return "the server carries it out and does not answer, not even with an error."
+    return "has no effect, because the server does not answer."
 
 
 def read_rights(text: str) -> dict[str, str]:
@@ -160,9 +165,9 @@ def read_rights(text: str) -> dict[str, str]:
         yes = [role for role, may in zip(roles, cells, strict=True) if may == "yes"]
         own = [role for role, may in zip(roles, cells, strict=True) if may == "own"]
         if "nobody" in yes:
-            said = "everybody, also who has not logged in."
+            said = "everybody, even without a login."
         elif yes or own:
-            said = "; ".join(filter(None, [", ".join(yes), f"for what is their own: {', '.join(own)}" if own else ""])) + "."
+            said = "; ".join(filter(None, [", ".join(yes), f"for their own items: {', '.join(own)}" if own else ""])) + "."
         else:
             said = "the operator."
         found.setdefault(name.strip("`"), said)
@@ -186,7 +191,7 @@ def examples(document: Document, method: Method, example: Any, several: bool) ->
     ends = {each.subscription.unsubscribe for each in document.methods if each.subscription}
     lines.append(block("wscat", "json", line))
     if method.name in ends:
-        lines.append("\nIn TypeScript and in Python whoever leaves the loop ends it.\n")
+        lines.append("\nIn TypeScript and in Python, leaving the loop ends the subscription.\n")
     else:
         lines.append(block("TypeScript", "ts", in_typescript(method, given)))
         lines.append(block("Python", "python", in_python(method, given)))
@@ -299,8 +304,8 @@ def laid_out(value: Any) -> str:
 
 def types(document: Document) -> str:
     lines = [
-        "# Types\n\nWhat parameters, results and items are made of. A field that is not required may be absent: ",
-        "in what is sent the server takes its default then, and in what is answered there is nothing to say.\n",
+        "# Types\n\nThe types of parameters, results and items. A field that is not required may be absent: ",
+        "in a request the server then uses its default, and in a response the field has no value.\n",
     ]
     for each in document.types:
         lines.append("\n" + type_section(each))
@@ -312,19 +317,19 @@ def type_section(each: Type) -> str:
     match each:
         case Record():
             rows = [f"| `{of.name}` | {shape(of.shape)} | {need(of)} | {cell(of.description)} |\n" for of in each.fields]
-            return head + "| field | type | | is |\n| --- | --- | --- | --- |\n" + "".join(rows)
+            return head + "| field | type | | description |\n| --- | --- | --- | --- |\n" + "".join(rows)
         case Words():
             rows = [f"| `{word}` | {cell(meaning)} |\n" for word, meaning in each.words]
-            return head + "| word | means |\n| --- | --- |\n" + "".join(rows)
+            return head + "| value | description |\n| --- | --- |\n" + "".join(rows)
         case Alias():
-            return head + f"It is {shape(each.shape)}.\n"
+            return head + f"An alias for {shape(each.shape)}.\n"
 
 
 def errors(document: Document) -> str:
     lines = [
-        "# Errors\n\nEach error has a `code`, a `message` for people, and `data` for programs where there is something to say. ",
-        "The word behind the code is what clients call it.\n\n## Of every call\n\nBeside what a request itself may be answered with ",
-        "([json-rpc.md](../json-rpc.md#malformed-requests)): "
+        "# Errors\n\nEach error has a `code`, a `message` for people, and optional `data` for programs. ",
+        "The word after the code is the name that client libraries use.\n\n## Common errors\n\nEvery call may return these errors, in ",
+        "addition to those of [malformed requests](../json-rpc.md#malformed-requests): "
         + ", ".join(linked(document.error(each)) for each in common(document))
         + ".\n",
     ]
@@ -332,10 +337,10 @@ def errors(document: Document) -> str:
         lines.append(f"\n## {each.code} {each.name}\n\n{each.message[0].upper()}{each.message[1:]}.\n")
         if each.data:
             rows = [f"| `{of.name}` | {shape(of.shape)} | {cell(of.description)} |\n" for of in each.data]
-            lines.append("\n| in `data` | type | is |\n| --- | --- | --- |\n" + "".join(rows))
+            lines.append("\n| in `data` | type | description |\n| --- | --- | --- |\n" + "".join(rows))
         by = [method for method in document.methods if each.document_name in method.errors and each.document_name not in common(document)]
         if by:
-            lines.append("\nOf " + ", ".join(f"[`{method.name}`]({method.tag}.md#{method.name})" for method in by) + ".\n")
+            lines.append("\nReturned by " + ", ".join(f"[`{method.name}`]({method.tag}.md#{method.name})" for method in by) + ".\n")
     return "".join(lines)
 
 

@@ -156,7 +156,7 @@ def sent_type(shape: Shape, document: Document, prefix: str) -> str:
 def print_models(document: Document) -> str:
     sent = document.sent()
     parts = [
-        MADE.format("What is sent and answered, as pydantic models. A field that may be absent is None then."),
+        MADE.format("Parameters and results as pydantic models. An absent optional field is None."),
         "from datetime import datetime\nfrom typing import Annotated, Any, Literal, Union\n\nfrom pydantic import Field\n\n",
         "from ._base import Input, Model, Word\n",
     ]
@@ -169,7 +169,7 @@ def print_models(document: Document) -> str:
         assert method.subscription is not None
         options = ", ".join(method.subscription.items)
         parts.append(f'\n\n{name} = Annotated[Union[{options}], Field(discriminator="type")]\n')
-        parts.append(docstring(f"An item of `{method.name}`; `type` tells which.", 0) + "\n")
+        parts.append(docstring(f"An item of `{method.name}`. Its `type` names the variant.", 0) + "\n")
     return "".join(parts)
 
 
@@ -224,7 +224,7 @@ def print_field(field: Field, closed: bool, document: Document) -> str:
 def print_errors(document: Document) -> str:
     own = ["Error", "RpcError", "ConnectError", "NotHero", "CallTimeout", "OutcomeUnknown", "AnswerTooLarge", "UnexpectedAnswer", "Closed"]
     parts = [
-        MADE.format("Every error, as a class: those of the server by their codes, then those of the connection."),
+        MADE.format("One class per error: the server's errors by code, then connection errors."),
         "from enum import IntEnum\nfrom typing import Any\n\nfrom . import models\nfrom ._base import ",
         ", ".join(sorted(own)) + "\n",
     ]
@@ -236,7 +236,7 @@ def print_errors(document: Document) -> str:
         parts.append("\n\n" + print_error(error, document))
     parts.append("\n\nCLASSES: dict[int, type[RpcError]] = {\n")
     parts += [f"    {error.code}: {error.name},\n" for error in document.errors]
-    parts.append('}\n"""The class of each code. The server\'s other codes are a `RpcError`."""\n')
+    parts.append('}\n"""The class of each code. Any other code raises `RpcError`."""\n')
     return "".join(parts)
 
 
@@ -294,17 +294,17 @@ def print_methods(document: Document) -> str:
     exported = sorted(["METHODS", "Methods", "VERSION", "WAITS", *re.findall(r"[A-Z]\w+?Options", options)])
     collections = ", ".join(each for each in ("Mapping", "Sequence") if f"{each}[" in text)
     parts = [
-        MADE.format("One method for each call of the server, by its name there."),
+        MADE.format("One method for each call of the server, with the same name."),
         f"from collections.abc import {collections}\n" if collections else "",
         "from datetime import datetime, timedelta\nfrom typing import Any, TypedDict\nfrom uuid import UUID\n\n",
         "from .. import models\nfrom .._core.call import ONCE, REPEAT, Keyed, Wait\nfrom .face import Face\nfrom .stream import Subscription\n",
         f"\n__all__ = [{', '.join(json.dumps(each) for each in exported)}]\n",
         f"\nVERSION = {json.dumps(document.version)}\n",
-        '"""The version of the document that this client was made of."""\n',
+        '"""The version of the API document that this client was generated from."""\n',
         "\nMETHODS: dict[str, str] = {\n",
         *(f"    {json.dumps(each.name)}: {json.dumps(name_of(each.name))},\n" for each in calls),
         "}\n",
-        '"""Each call of the server, and the method that makes it. Those that end subscriptions are made by `Subscription.close`."""\n',
+        '"""Each call of the server, and the method that makes it. `Subscription.close` makes the calls that end subscriptions."""\n',
         "\nWAITS: dict[str, Wait] = {\n",
         *(
             f"    {json.dumps(each.name)}: Wait({wait.default}, {wait.maximum}),\n"
@@ -312,10 +312,10 @@ def print_methods(document: Document) -> str:
             if (wait := each.parameter("wait_timeout"))
         ),
         "}\n",
-        '"""How long calls wait that wait: by default, and at most; seconds."""\n',
+        '"""The default and maximum timeout, in seconds, of calls that wait."""\n',
         *(print_options(each, document) for each in calls if each.parameter("idempotency_key") and not each.waits),
         "\n\nclass Methods(Face):\n",
-        '    """One method for each call of the server. What is None is not given, and the server takes its default."""\n',
+        '    """One method for each call of the server. Arguments that are None are not sent, and the server uses its defaults."""\n',
         text,
     ]
     return "".join(parts)
@@ -324,7 +324,7 @@ def print_methods(document: Document) -> str:
 def print_options(method: Method, document: Document) -> str:
     """Prints the optional parameters of a create."""
     lines = [
-        f"\n\nclass {pascal(method.name)}Options(TypedDict, total=False):\n    {docstring(f'What `{method.name}` takes besides.', 4)}\n\n"
+        f"\n\nclass {pascal(method.name)}Options(TypedDict, total=False):\n    {docstring(f'The optional parameters of `{method.name}`.', 4)}\n\n"
     ]
     for each in method.parameters:
         if not each.required:

@@ -168,7 +168,7 @@ def member(field: Field, optional: bool) -> str:
     kind, text = shape(field.shape), default_note(field)
     if field.name == "idempotency_key" and optional:
         kind += " | null"
-        text += " This client makes one if none is given; with `null` there is none, and the call is sent only once."
+        text += " The client creates a key if none is given. With `null` the call has no key and is sent only once."
     return doc(text, "  ") + f"  {field.name}{'?' if optional else ''}: {kind};\n"
 
 
@@ -214,7 +214,7 @@ def options(document: Document, method: Method) -> str:
     own, name = optional(method), f"{pascal(method.name)}Options"
     if not own:
         return ""
-    head = f"What `{method.name}` takes besides what it has to be given."
+    head = f"The optional parameters of `{method.name}`."
     sent = document.sent()
     for base in document.types:
         if not isinstance(base, Record) or base.name not in sent or not base.closed or len(base.fields) < 5:
@@ -239,11 +239,11 @@ def parameters(method: Method) -> str:
 
 
 def method_map(document: Document) -> str:
-    lines = [doc("Every call by its name: what it takes, and what it gives."), "export interface Methods {\n"]
+    lines = [doc("The parameters and result of each call, by its name."), "export interface Methods {\n"]
     for method in document.methods:
         lines.append(f"  {method.name}: {{ params: {parameters(method)}; result: {shape(method.result)} }};\n")
     lines.append("}\n\n")
-    lines.append(doc("Every subscription by the call that opens it: what it takes, and its items."))
+    lines.append(doc("The parameters and items of each subscription, by the call that opens it."))
     lines.append("export interface Subscriptions {\n")
     for method in document.methods:
         if method.subscription:
@@ -277,9 +277,9 @@ def errors(document: Document) -> str:
         parts.append(f"export class {error.name} extends {base_of(error)}<{json.dumps(error.name)}{data}> {{}}\n\n")
     parts.append(doc("The code of each error."))
     parts.append("export const codes = {\n" + "".join(f"  {each.name}: {each.code},\n" for each in document.errors) + "} as const;\n\n")
-    parts.append(doc("What a call may be answered with instead of its result; `name` tells them apart."))
+    parts.append(doc("The errors that a call may return. Their `name` tells them apart."))
     parts.append(union("export type CallError = ", [each.name for each in document.errors]) + "\n")
-    parts.append(doc("Each error by its code: what it is called, and its class."))
+    parts.append(doc("The code, name and class of each error."))
     parts.append("export const table = [\n" + "".join(f'  [{each.code}, "{each.name}", {each.name}],\n' for each in document.errors))
     parts.append("] as const;\n")
     return "".join(parts)
@@ -316,7 +316,7 @@ def comment(method: Method, indent: str = "") -> str:
     text = method.description or method.summary
     notes = []
     if not method.subscription and method.again == ONCE:
-        notes.append("It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.")
+        notes.append("The client does not repeat this call if the connection ends before the answer: see {@link OutcomeUnknown}.")
     return doc(text, indent, notes)
 
 
@@ -365,7 +365,7 @@ def groups(document: Document) -> str:
     for group, members in found.items():
         title = f"{group[0].upper()}{group[1:]}Calls" if group else "PlainCalls"
         names.append(title)
-        lines = [f"export class {title} {{\n  /** Over this client. */\n  constructor(readonly client: Client) {{}}\n"]
+        lines = [f"export class {title} {{\n  /** Creates calls that use this client. */\n  constructor(readonly client: Client) {{}}\n"]
         for name, method in members:
             declared, passed = arguments(method, bool(method.subscription))
             head = f"  {name}({', '.join(declared)}): {result_of(method)} {{\n"
@@ -375,7 +375,7 @@ def groups(document: Document) -> str:
             lines.append(f"\n{comment(method, '  ')}{head}{call}  }}\n")
         what = "; ".join(f"`{method.name}`" for _, method in members)
         body.append(
-            doc(f"{'Calls of `' + group + '`' if group else 'Calls of no group'}: {what}.".replace("; ", ", ")) + "".join(lines) + "}\n"
+            doc(f"{'Calls of `' + group + '`' if group else 'Calls without a group'}: {what}.".replace("; ", ", ")) + "".join(lines) + "}\n"
         )
     used = type_names(document, "".join(body))
     return (
@@ -394,7 +394,7 @@ def limits(document: Document) -> str:
     if wait is None or wait.default is None or wait.maximum is None:
         raise ValueError("run_and_wait has a wait_timeout with a default and a maximum")
     return (
-        f"{HEAD}\n/** The version of hero whose calls these are. */\nexport const version = {json.dumps(document.version)};\n\n"
-        f"/** How many seconds a wait takes if nothing is said. */\nexport const defaultWait = {wait.default:g};\n\n"
-        f"/** The most seconds that one call may wait. */\nexport const longestWait = {wait.maximum:g};\n"
+        f"{HEAD}\n/** The version of hero that these calls belong to. */\nexport const version = {json.dumps(document.version)};\n\n"
+        f"/** The default timeout of a wait, in seconds. */\nexport const defaultWait = {wait.default:g};\n\n"
+        f"/** The maximum timeout of one call that waits, in seconds. */\nexport const longestWait = {wait.maximum:g};\n"
     )

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs what the tests of the Python client use, exactly as the lock files say, and the client itself. Costs nothing where it is there.
+# Installs the locked dependencies of the Python client's tests, and the client itself. Does nothing if they are
+# installed.
 set -eu
 cd "$(dirname "$0")"
 
 lock="$(cat requirements.txt pyproject.toml)"
-# A newer Python than the one they were installed for does not see them.
+# A newer version of Python does not find packages that were installed for an older one.
 if [ "$lock" != "$(cat venv/.lock 2> /dev/null)" ] || ! venv/bin/python -c 'import hero, pytest, redis' 2> /dev/null; then
   echo "installing what the Python client is tested with …"
   rm -rf venv

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests of the TypeScript client use, exactly as the lock file says. Costs nothing where it is there.
+# Installs the locked dependencies of the TypeScript client's tests. Does nothing if they are installed.
 set -eu
 cd "$(dirname "$0")"
 
@@ -7,10 +7,10 @@ if ! node --eval 'const [major, minor] = process.versions.node.split("."); proce
   echo "the tests of clients/typescript need Node.js 20.19 or newer; this is $(node --version)"
   exit 1
 fi
-# What was installed is a copy of its lock file, written last: the tests compare it, too.
+# The marker of an installation is a copy of its lock file, written last. The tests compare it, too.
 if ! cmp -s package-lock.json node_modules/.lock; then
   echo "installing what the TypeScript client is tested with …"
-  # With what is optional: the compiled parts of esbuild and Vitest for this machine.
+  # Includes optional dependencies: the compiled parts of esbuild and Vitest for this machine.
   npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
   cp package-lock.json node_modules/.lock
 fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An actor in Python: takes jobs of the script type `words`, counts the words of their scripts, and gives the number.
+"""An actor in Python: fetches jobs of the script type `words`, counts the words of their scripts, and returns the number.
 
     hero serve --script-types words --redis redis://127.0.0.1:6379
     python3 examples/actors/actor.py 127.0.0.1:6379   (or the path of a unix socket; a password in HERO_REDIS_PASSWORD)
@@ -41,13 +41,13 @@ class Redis:
 
 
 def present(redis):
-    """Says that this actor is there, for 15 s: then it is listed, and hero knows who takes its script type."""
+    """Registers this actor for 15 s, so that hero lists it and knows which actor serves its script type."""
     said = json.dumps({"pid": os.getpid(), "hostname": socket.gethostname()})
     redis.call("FCALL", "hero_present", 1, f"hero:meta:actor:inst:{ACTOR}", OWNER, CONTEXT, said)
 
 
 def keep(redis, job, over, state):
-    """Renews the lease until the job is over; notes that it is to stop, that its time is over, or that somebody else has it."""
+    """Renews the lease until the job is over; notes a stop, a timeout, or the loss of the lease."""
     while not over.wait(LEASE_MS / 3000):
         state["lease"] = redis.call("FCALL", "hero_renew", 1, f"hero:job:{job['id']}", OWNER, CONTEXT, job["claim"], LEASE_MS)
         present(redis)

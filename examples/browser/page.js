@@ -1,13 +1,13 @@
 import { connect } from "hero-client";
 
-/** The most lines that the page shows: the oldest go. */
+/** The maximum number of lines that the page shows. It drops the oldest first. */
 const LINES = 5_000;
-/** What people read of how a job ended badly, where the server has another word. */
+/** The texts for people of bad ends, where they differ from the server's words. */
 const ENDS = { script: "failed", timeout: "timed out" };
 
 const $ = (id) => document.getElementById(id);
 const at = new URLSearchParams(location.search).get("server") ?? "ws://127.0.0.1:8700";
-/** Ends what is followed, when another job is. */
+/** Ends the current subscription when the page follows another job. */
 let followed = new AbortController();
 
 const trouble = (error) => {
@@ -32,11 +32,11 @@ hero.onStatus(({ state, attempt, error }) => {
   if (error || state === "open") trouble(error);
 });
 
-/** Lines that wait for the next frame: a page is laid out once for all of them, not once for each. */
+/** Lines that wait for the next frame: the page lays out all of them at once. */
 let waiting = [];
 
 const line = (item) => {
-  // A page that nobody looks at has no frames, so what waits is bounded as what is shown.
+  // A hidden page has no frames, so the waiting lines are bounded like the visible ones.
   if (waiting.length >= 2 * LINES) waiting = waiting.slice(-LINES);
   if (waiting.push(item) === 1) requestAnimationFrame(showLines);
 };
@@ -56,7 +56,7 @@ const showLines = () => {
   if (isAtEnd) log.scrollTop = log.scrollHeight;
 };
 
-/** Shows each line once, over any number of broken connections. */
+/** Shows each line once, even when connections break. */
 const showLog = async (id, signal) => {
   for await (const item of hero.jobs.followLogs(id, { signal })) {
     if (item.type === "line") line(item);
@@ -101,7 +101,7 @@ const follow = async (id) => {
   }
 };
 
-/** The job is named in the address, so that a page that is loaded again shows it again. */
+/** The address names the job, so that a reloaded page shows it again. */
 const named = () => new URLSearchParams(location.hash.slice(1)).get("job");
 
 $("job").addEventListener("submit", async (event) => {

@@ -1,9 +1,9 @@
 # Run with bash, as a command of the configuration (examples/commands/hero.toml):
 #   hero run examples/commands/children.sh
-# A job that shares its work out: each child runs when this script has ended, and the continuation, which sees what they gave, after them.
+# A job that splits its work: children run after this script has ended, and a continuation then reads their results.
 set -euo pipefail
 
-# Asks for a job and gives its id.
+# Creates a job and prints its id.
 ask() {
   echo "$1 $2" >&"$HERO_ASK_FD"
   read -r said answer <&"$HERO_ASK_FD"

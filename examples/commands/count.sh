@@ -6,5 +6,5 @@ count=0
 for word in ${WORDS:-}; do
   echo "word $((++count)): $word" # A line of the log.
 done
-# The result goes to a descriptor of its own, so nothing that is printed can be taken for it.
+# The result goes to a separate descriptor, so printed lines cannot be mistaken for it.
 echo "{\"words\": $count}" >&"$HERO_RESULT_FD"

@@ -8,5 +8,5 @@ for (const item of items) {
   console.log(`${item.name}: ${item.price}`); // A line of the log.
   total += item.price;
 }
-// The result goes to a descriptor of its own, so nothing that is printed can be taken for it.
+// The result goes to a separate descriptor, so printed lines cannot be mistaken for it.
 fs.writeSync(Number(process.env.HERO_RESULT_FD), JSON.stringify({ items: items.length, total }));

@@ -1,6 +1,6 @@
 # Run with a pool of Python (hero serve --pool python=2):
 #   hero run examples/python/children.py
-# A job that shares its work out: each child runs when this script has ended, and the continuation, which sees what they gave, after them.
+# A job that splits its work: children run after this script has ended, and a continuation then reads their results.
 import hero
 
 of_child = "import hero\nhero.result(hero.args ** 2)"

@@ -6,5 +6,5 @@ words := os.getenv('WORDS').fields()
 for word in words {
 	println('word: ${word}') // A line of the log.
 }
-// The result goes to a descriptor of its own, so nothing that is printed can be taken for it.
+// The result goes to a separate descriptor, so printed lines cannot be mistaken for it.
 os.fd_write(os.getenv('HERO_RESULT_FD').int(), '{"words": ${words.len}}')

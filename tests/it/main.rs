@@ -1,7 +1,8 @@
-//! Everything that is tested from outside, in one binary: each test has a redis-server of its own.
+//! All tests from outside, in one binary. Each test has its own redis-server.
 //!
-//! `actor`, `cli`, `client`, `conveyor`, `dispatch`, `engine`, `rpc`, `sal` and `store` are about what stands below the same name in `src`. The others are about the whole: `layouts`,
-//! `foreign`, `clients` and `mcp` play programs that are not ours, `model` and `chaos` lead random lives, `floors` reads the source. All stand on `support`.
+//! `actor`, `cli`, `client`, `conveyor`, `dispatch`, `engine`, `rpc`, `sal` and `store` test the part of `src` or
+//! `crates` with the same name. The others test the whole: `layouts`, `foreign`, `clients` and `mcp` play foreign
+//! programs, `model` and `chaos` run random operations, `floors` reads the source. All use `support`.
 #![recursion_limit = "256"]
 #![expect(clippy::unwrap_used, reason = "what fails in a test shall panic")]
 #![expect(clippy::disallowed_macros, reason = "a test says its seed")]

@@ -1,4 +1,4 @@
-"""What the client costs: calls a second and processor time of it and of a bare `websockets` client that does the same, at 1 and 64 in flight.
+"""The cost of the client: calls per second and processor time, compared with a bare `websockets` client, at 1 and 64 in flight.
 
     HERO_BIN=target/release/hero venv/bin/python bench/calls.py [--seconds 3] [--rounds 5] [--json FILE]
 
@@ -33,7 +33,7 @@ Call = Callable[[], Awaitable[Any]]
 
 
 class Bare:
-    """The least that calls: numbers, a reader, and a future for each answer."""
+    """A minimal client: numbers, a reader, and a future for each answer."""
 
     def __init__(self, websocket: ClientConnection) -> None:
         self.websocket, self.number, self.waiting = websocket, 0, dict[int, asyncio.Future[Any]]()
@@ -52,13 +52,13 @@ class Bare:
 
 
 async def measure(call: Call, flight: int, seconds: float) -> tuple[float, float]:
-    """Calls a second, and microseconds of processor time for each."""
+    """Returns calls per second, and microseconds of processor time per call."""
     done = 0
     end = time.perf_counter() + seconds
 
     async def caller() -> None:
         nonlocal done
-        # Once at least: a busy machine may come here when the time is over.
+        # Runs at least once: on a busy machine the time may already be over.
         while not done or time.perf_counter() < end:
             await call()
             done += 1
@@ -69,7 +69,7 @@ async def measure(call: Call, flight: int, seconds: float) -> tuple[float, float
 
 
 class Shared:
-    """The least that threads can share: numbers, a reader, and a lock for each answer."""
+    """A minimal client that threads can share: numbers, a reader, and a lock for each answer."""
 
     def __init__(self, websocket: SyncConnection) -> None:
         self.websocket, self.number, self.lock = websocket, 0, threading.Lock()
@@ -113,7 +113,7 @@ def measure_sync(call: Callable[[], Any], threads: int, seconds: float) -> tuple
 
 
 class Table:
-    """The middle of the rounds, ours beside the bare one."""
+    """Returns the median of the rounds, of our client and of the bare one."""
 
     def __init__(self) -> None:
         self.rounds: dict[str, dict[str, list[tuple[float, float]]]] = {}

@@ -1,4 +1,4 @@
-"""A worker for the tests, started as a process: what it did is a line each in the file that it is given."""
+"""A worker for the tests, started as a process. It writes a line to the given file for each thing that it does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests run against a live server (HERO_BIN), and against small servers that do as they are told. Coroutines are run here, without a plugin."""
+"""Tests run against a live server (HERO_BIN) and against small scripted servers. Coroutines run here, without a plugin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from faces import SyncHero
 from hero import aio
 
 LIVENESS = 120.0
-"""No test takes longer, on any machine."""
+"""The timeout of each test, on any machine."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -25,6 +25,6 @@ def pytest_pyfunc_call(pyfuncitem: Any) -> bool | None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """What takes `Hero` proves it of both faces."""
+    """A test that takes `Hero` runs with both faces."""
     if "Hero" in metafunc.fixturenames:
         metafunc.parametrize("Hero", [aio.Hero, SyncHero], ids=["asyncio", "sync"])

@@ -1,4 +1,4 @@
-"""The sync client as the asyncio one looks, so that one test proves both: each call is made in a thread of its own."""
+"""The sync client behind the interface of the asyncio client, so that one test covers both. Each call runs in its own thread."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hero.sync.stream import Subscription
 
 
 async def in_thread(work: Callable[[], Any]) -> Any:
-    """Does it in a thread that holds up nobody, whatever becomes of it."""
+    """Runs the call in a thread that never blocks the end of the process."""
     loop, future = asyncio.get_running_loop(), asyncio.Future[Any]()
 
     def settle(result: Any, error: BaseException | None) -> None:

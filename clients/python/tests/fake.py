@@ -1,4 +1,4 @@
-"""A server that does as it is told, to see what the client makes of it."""
+"""A scripted server, to test how the client reacts."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Talk:
     def __init__(self, socket: ServerConnection, number: int) -> None:
         self.socket = socket
         self.number = number
-        """How many there were before."""
+        """The number of earlier connections."""
 
     async def call(self) -> dict[str, Any]:
-        """The next call."""
+        """Returns the next call."""
         return json.loads(await self.socket.recv())
 
     async def answer(self, call: dict[str, Any], result: Any) -> None:
@@ -44,13 +44,13 @@ class Talk:
         await self.socket.send(json.dumps({"jsonrpc": "2.0", "method": name, "params": params}))
 
     def cut(self) -> None:
-        """Breaks the connection, without a farewell."""
+        """Breaks the connection without a close frame."""
         self.socket.transport.abort()
 
 
 @contextlib.asynccontextmanager
 async def fake(script: Script, **settings: Any) -> AsyncIterator[str]:
-    """A server whose connections each go by the script. Where it is."""
+    """Starts a server that handles each connection with the script. Returns its address."""
     number = 0
 
     async def handle(socket: ServerConnection) -> None:
@@ -68,7 +68,7 @@ async def fake(script: Script, **settings: Any) -> AsyncIterator[str]:
 
 @contextlib.asynccontextmanager
 async def raw(answer: bytes) -> AsyncIterator[str]:
-    """A server that answers each connection with these bytes, whatever it asked, and closes it."""
+    """Starts a server that answers each connection with these bytes, whatever the request, and closes it."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
@@ -87,7 +87,7 @@ async def raw(answer: bytes) -> AsyncIterator[str]:
 
 @contextlib.asynccontextmanager
 async def slow(path: str, bytes_at_once: int, pause: float) -> AsyncIterator[str]:
-    """A server at a socket in the file system that reads slowly, all the time, and answers every call with `pong`."""
+    """Starts a server on a unix socket that reads slowly all the time, and answers every call with `pong`."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         protocol, message = ServerProtocol(max_size=None), b""

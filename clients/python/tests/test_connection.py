@@ -1,4 +1,4 @@
-"""What breaks: servers that are not there, are something else, are older, leave in mid-call, send too much; and what the client does about it."""
+"""Broken connections: servers that are absent, different, older, leave during a call or send too much; and the client's reaction."""
 
 from __future__ import annotations
 
@@ -426,7 +426,7 @@ async def test_a_message_that_is_too_large_for_the_server_is_that_of_one_call_an
 
 
 async def test_attempts_are_bounded_if_no_message_ever_comes(Hero: Any) -> None:
-    """A connection that opens does not count as one that works."""
+    """An open connection does not yet count as a working one."""
     opened = 0
 
     async def slam(talk: Talk) -> None:
@@ -470,7 +470,7 @@ async def test_a_server_that_is_silent_is_found_out_by_a_ping(Hero: Any) -> None
 
 
 async def test_a_server_that_reads_nothing_holds_up_nobody_for_longer_than_an_answer_may_take(Hero: Any) -> None:
-    """Its buffers fill, and then nothing can be sent: not even the ping of the heartbeat, which is off here."""
+    """The buffers fill up, so the client can send nothing, not even the ping of the heartbeat, which is off here."""
 
     over = asyncio.Event()
 
@@ -481,7 +481,7 @@ async def test_a_server_that_reads_nothing_holds_up_nobody_for_longer_than_an_an
 
     async with fake(deaf) as url:
         hero = Hero(url, call_timeout=1.0, reconnect=0, heartbeat=0)
-        # It may have begun to read, so what it made of this is not known.
+        # The server may have read part of the call, so its outcome is unknown.
         with pytest.raises((errors.CallTimeout, errors.OutcomeUnknown)):
             await hero.set_object("notes", {"text": "x" * 20_000_000})
         over.set()
@@ -489,7 +489,7 @@ async def test_a_server_that_reads_nothing_holds_up_nobody_for_longer_than_an_an
 
 
 async def test_a_server_that_reads_on_only_once_it_is_read_gets_all(Hero: Any) -> None:
-    """What is read is read while a call waits to be sent, however large both are."""
+    """The client reads answers while a call waits to be sent, however large both are."""
     begun = asyncio.Event()
     text = "ü" * 10_000_000
 
@@ -497,7 +497,7 @@ async def test_a_server_that_reads_on_only_once_it_is_read_gets_all(Hero: Any) -
         first = await talk.call()
         talk.socket.transport.pause_reading()
         begun.set()
-        # The other call is being sent, and no buffer has room for all of it.
+        # The client is sending the other call, and no buffer has room for all of it.
         await asyncio.to_thread(select.select, [talk.socket.transport.get_extra_info("socket").fileno()], [], [])
         await talk.answer(first, "x" * 20_000_000)
         talk.socket.transport.resume_reading()
@@ -539,7 +539,7 @@ async def test_calls_of_all_sizes_arrive_whole_when_many_are_sent_at_once(Hero: 
             said = call["params"]["object"]
             await talk.answer(call, str(said["text"] == said["sign"] * said["length"]))
 
-    # Up to and beyond what goes out at once.
+    # Sizes below and above the amount that is sent at once.
     lengths = [1, 8_000, *range(8_050, 8_200, 7), 16_384, 100_000, 1_000_000]
     async with fake(script, max_size=None) as url, Hero(url, **FAST) as hero:
         sent = [hero.set_object("notes", {"text": sign * length, "sign": sign, "length": length}) for length in lengths for sign in "aü€"]
@@ -570,7 +570,8 @@ async def test_a_wait_that_a_server_ends_at_once_is_not_asked_for_without_a_paus
             wait = partial(handle.wait, wait_timeout=3600)
             with pytest.raises(errors.JobNotFound, match="enough"):
                 await (in_thread(wait) if isinstance(hero, SyncHero) else wait())
-            # No pause is too short on any machine, and none is asserted not to be too long.
+            # The test asserts that no pause is too short. It does not assert an upper limit, since machines may be
+            # slow.
             assert len(asked) == 3 and all(later - sooner > 0.05 for sooner, later in pairwise(asked))
 
 
@@ -615,7 +616,7 @@ async def test_a_late_answer_leaves_the_connection_as_it_is(Hero: Any) -> None:
             second = await talk.call()
 
     async def ponged(hero: Any) -> bool:
-        """Whether the machine was quick enough."""
+        """Whether the machine was fast enough."""
         try:
             return bool(await hero.ping() == "pong")
         except errors.CallTimeout:

@@ -1,4 +1,4 @@
-"""What is printed is what there is: the README's programs run, and no call of the document is missing."""
+"""The documents are right: the programs of the README run, and no call of the API document is missing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_worker_and_the_test_are_as_they_are_read(hero_server: Server) -> No
 
 
 def _known(client: hero.Hero, script_type: str) -> bool:
-    """Whether the server has seen an actor of a type, which it looks for now and then."""
+    """Whether the server has seen an actor of a type. The server checks this from time to time."""
     import time
 
     for _ in range(600):
@@ -91,7 +91,7 @@ def test_one_line_in_asyncio_names_its_server(hero_server: Server) -> None:
 
 
 def test_the_bench_runs(tmp_path: Path) -> None:
-    """With tiny numbers, which say nothing."""
+    """Runs with tiny numbers, so its results mean nothing."""
     command = [sys.executable, str(HERE / "bench" / "calls.py"), "--seconds", "0.05", "--rounds", "1", "--json", str(tmp_path / "figures")]
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     figures = json.loads((tmp_path / "figures").read_text())["figures"]

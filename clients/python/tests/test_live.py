@@ -1,4 +1,4 @@
-"""Against a live server, in both faces."""
+"""Tests against a live server, in both faces."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_failed_job_is_an_error_with_all_that_is_known(hero_client: Hero) -> N
 
 
 def test_a_wait_that_runs_out_names_the_job_which_goes_on(hero_client: Hero) -> None:
-    # It cannot end before the wait does.
+    # The job cannot end before the wait does.
     hero_client.pause_queue("osis")
     try:
         with pytest.raises(errors.WaitTimeout) as told:
@@ -180,14 +180,14 @@ ELSEWHERE = "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])"
     "program", [INTERRUPTED, f"h = hero.Hero(); h.ping(); {ELSEWHERE}; h.run('sleep(60)', name='interrupted', stop_on_cancel=True)"]
 )
 def test_ctrl_c_stops_the_job_of_a_program(hero_server: Server, hero_client: Hero, program: str) -> None:
-    # Whoever is started in the background ignores it, and so do those it starts.
+    # A process that is started in the background ignores the signal, and so do its children.
     program = f"import hero, signal; signal.signal(signal.SIGINT, signal.default_int_handler); {program}"
     with hero_client.subscribe_events() as events:
         process = subprocess.Popen(
             [sys.executable, "-c", program], env={**os.environ, "HERO_SERVER": hero_server.url}, stderr=subprocess.PIPE
         )
         starts = (item for item in events if item.type == "event" and item.status == "started")
-        # Jobs of other tests start meanwhile, too.
+        # Jobs of other tests also start meanwhile.
         started = next(item for item in starts if hero_client.get_job(item.job_id).name == "interrupted")
         process.send_signal(signal.SIGINT)
         assert b"KeyboardInterrupt" in process.communicate(timeout=60)[1]
@@ -251,7 +251,7 @@ def test_tokens_and_rights(guarded: Server) -> None:
 
 
 async def test_nothing_is_lost_when_the_server_is_killed_and_comes_back(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The same data directory and port: what waits and what follows goes on."""
+    """The server restarts with the same data directory and port: waits and subscriptions continue."""
     import tempfile
     from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Every call and every subscription of the document is reached by both faces, with what each has to be given."""
+"""Both faces reach every call and every subscription of the API document, with all required arguments."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ SUBSCRIPTIONS: dict[str, str] = {
 
 
 class Told(Exception):
-    """It was asked for: there is no answer."""
+    """Raised for a recorded request: there is no answer."""
 
 
 class Recorder:
-    """A session that says what it was asked for."""
+    """A session that records its requests."""
 
     def __init__(self) -> None:
         self.asked: dict[str, set[str]] = {}
@@ -42,7 +42,7 @@ class Recorder:
 
 
 def needed(method: Any) -> dict[str, Any]:
-    """A value for each argument that has to be given."""
+    """Returns a value for each required argument."""
     asked = inspect.signature(method).parameters.values()
     return {each.name: {} for each in asked if each.default is each.empty and each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)}
 
@@ -52,7 +52,7 @@ async def test_each_call_and_each_subscription_of_the_document_is_reached(face: 
     client = face("ws://127.0.0.1:1")
     client._session = recorder = Recorder()
     for name in METHODS:
-        # Whoever leaves a subscription ends it.
+        # Leaving a subscription ends it.
         if name in SUBSCRIPTIONS.values():
             continue
         method = getattr(client, name)

@@ -1,4 +1,4 @@
-"""Subscriptions: no item missing and none twice, whatever becomes of the connection; what was lost is a value."""
+"""Subscriptions: no item is missing or repeated when a connection breaks. A gap is reported as a value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def event(number: int) -> dict[str, Any]:
 
 
 async def send_from(talk: Talk, call: dict[str, Any], last: int, most: int) -> None:
-    """Lines behind the cursor of the call, as hero sends them, `most` at a time; then `ended`."""
+    """Sends the lines after the cursor of the call, at most `most` at a time, as hero does; then `ended`."""
     await talk.answer(call, f"s{talk.number}")
     after = int(call["params"].get("cursor", "0-0").split("-")[0])
     for number in range(after + 1, min(last, after + most) + 1):
@@ -40,7 +40,7 @@ async def send_from(talk: Talk, call: dict[str, Any], last: int, most: int) -> N
 async def test_a_subscription_goes_on_behind_its_last_item_over_many_breaks(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         await send_from(talk, await talk.call(), 100, 9)
-        # What was sent before the break may arrive or not; a farewell lets it arrive.
+        # Items that were sent before the break may or may not arrive. A clean close lets them arrive.
         await talk.socket.close() if talk.number % 2 else talk.cut()
 
     async with fake(script) as url, Hero(url, **FAST) as hero:
@@ -64,7 +64,7 @@ async def test_items_that_come_before_the_answer_are_not_lost(Hero: Any) -> None
 
 
 async def test_a_slow_reader_loses_nothing_and_holds_little() -> None:
-    """Where the buffer is full, the server is told to stop, and goes on from the cursor when there is room."""
+    """If the buffer is full, the client stops the subscription, and continues from the cursor when there is room."""
     subscribed: list[str | None] = []
     unsubscribed = 0
 
@@ -229,7 +229,7 @@ async def test_whoever_leaves_unsubscribes_also_when_the_loop_was_only_left() ->
         async for _ in hero.subscribe_logs(JOB):
             break
         assert await ended.get() == "s2"
-        # Whoever is stopped while the server answers leaves nothing behind either.
+        # A caller that is cancelled while the server answers also leaves nothing behind.
         waiting = asyncio.create_task(hero.subscribe_logs(JOB).open())
         await asked.wait()
         waiting.cancel()
@@ -291,7 +291,7 @@ async def test_items_that_nobody_takes_wait_at_the_server_when_they_are_large(He
 
 
 def sends_much(connections: list[int]) -> Script:
-    """The first connection gets more items of unknown subscriptions than a client keeps, and behind them its answer."""
+    """The first connection sends more items of unknown subscriptions than a client keeps, and its answer after them."""
 
     async def script(talk: Talk) -> None:
         connections.append(talk.number)
@@ -306,7 +306,7 @@ def sends_much(connections: list[int]) -> Script:
 
 
 async def test_what_a_server_sent_behind_too_much_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    # As on a busy machine: all that was sent is read before the first item of it is looked at.
+    # As on a busy machine: the client reads everything before it looks at the first item.
     read = threading.Event()
     take, look = DirectLink._take_item, DirectLink._item
 

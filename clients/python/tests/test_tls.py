@@ -1,4 +1,4 @@
-"""Over TLS: whose word is taken for who the server is, and what is told where it is not."""
+"""TLS: which certificates the client trusts, and the error for those that it does not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hero import errors
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with an authority, and a certificate of it for `localhost`."""
+    """Creates a directory with a certificate authority, and a certificate from it for `localhost`."""
     home = tmp_path_factory.mktemp("authority")
     (home / "ext").write_text("subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\n")
     for made in [

@@ -1,4 +1,4 @@
-"""The package can be built and installed from its directory, and brings all that it needs and nothing else."""
+"""The package builds and installs from its directory, with all that it needs and nothing else."""
 
 from __future__ import annotations
 

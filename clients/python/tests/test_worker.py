@@ -1,4 +1,4 @@
-"""An actor in Python: its tasks, its leases, its end, and what becomes of jobs when it is killed."""
+"""An actor in Python: its tasks, its leases, its end, and its jobs when the actor is killed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LIVENESS = 90.0
 
 
 def until(what: str, look: Callable[[], T | None]) -> T:
-    """What `look` gives, as soon as it gives something."""
+    """Returns the result of `look`, as soon as there is one."""
     end = time.monotonic() + LIVENESS
     while time.monotonic() < end:
         found = look()
@@ -98,7 +98,7 @@ def test_tasks_get_their_args_and_give_values_and_errors(server: Server, hero: H
 def test_what_cannot_be_written_fails_its_job_at_once_with_what_is_wrong_and_the_worker_goes_on(
     server: Server, hero: Hero, tmp_path: Path
 ) -> None:
-    # A lease that nobody lives to see run out: an end that is not recorded would be no end here.
+    # The lease outlasts the test, so an end that is not recorded would never show up.
     with acting(server, tmp_path, lease=3600.0) as actor:
         for task, said in [
             ("lone", r"what the task 'lone' returned is no JSON: a text in it is no Unicode, which has no lone surrogates: "),
@@ -168,7 +168,7 @@ def test_a_graceful_stop_lets_jobs_end_and_gives_the_rest_back(server: Server, h
 
 
 def test_every_job_runs_at_least_once_though_the_worker_is_killed_20_times(server: Server, hero: Hero, tmp_path: Path) -> None:
-    """Each kill is in the middle of a job, which runs again. The third death of a job would end it, so no job dies that often here."""
+    """Each kill interrupts a job, which runs again. The third crash of a job would end it, so no job crashes that often here."""
     with acting(server, tmp_path, concurrency=2, lease=1.0) as actor:
         jobs: list[JobHandle] = []
 
@@ -176,7 +176,7 @@ def test_every_job_runs_at_least_once_though_the_worker_is_killed_20_times(serve
             """The jobs that this process runs, if it runs some and whatever dies with it has died once before at most."""
             mine = f"pytasks:default:{actor.process.pid}"
             left = [job for job in hero.list_jobs(limit=1000).jobs if job.name == "mortal" and str(job.status) != "finished"]
-            # There is always more to do, however long it takes to look.
+            # There is always another job, however long the check takes.
             jobs.extend(submit(hero, "slow", 0.3, timeout=60, name="mortal") for _ in range(10 - len(left)))
             running = [job for job in left if str(job.status) == "started" and job.actor == mine]
             once = all(job.attempt <= 1 or (job.attempt == 2 and job in running) for job in left)

@@ -1,4 +1,4 @@
-"""What type checkers see: this file is only checked."""
+"""The public types, for type checkers: this file is only checked, never run."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-// Calls a second, and processor time of each, beside a bare client over `ws` that does the same: `node bench/bench.js [ws://…]` (HERO starts one).
+// Calls per second and processor time of each, compared with a bare client over `ws`: `node bench/bench.js [ws://…]`
+// (HERO starts one).
 import WebSocket from "ws";
 import { createClient, ping, run } from "../dist/index.js";
 import { serve } from "../dist/testing.js";
 
 const [ROUNDS, SECONDS] = [Number(process.env.ROUNDS ?? 5), Number(process.env.SECONDS_EACH ?? 1.5)];
 
-/** What anybody writes who needs no more: ids, and a map of who waits. */
+/** A minimal client: ids, and a map of pending calls. */
 const bare = async (url) => {
   const socket = new WebSocket(url);
   const waiting = new Map();
@@ -24,7 +25,7 @@ const bare = async (url) => {
       waiting.set(id, { resolve, reject });
       socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
     });
-  /** All of them as one batch, which is answered as one. */
+  /** Sends all calls as one batch, which gets one response. */
   const batch = (method, params, size) => {
     const first = ids + 1;
     const requests = Array.from({ length: size }, () => ({ jsonrpc: "2.0", id: ++ids, method, params }));
@@ -42,7 +43,7 @@ const bare = async (url) => {
   return { call, batch, close: () => socket.close() };
 };
 
-/** Keeps so many calls under way for a while. */
+/** Keeps this number of calls in flight for a while. */
 const measure = async (call, flight) => {
   const cpu = process.cpuUsage();
   const begun = performance.now();
@@ -73,7 +74,7 @@ const cases = [
   ["ping", () => plain.call("ping", {}), () => ping(client)],
   [
     "run_and_wait",
-    // The same call to the letter: with a key, and a wait.
+    // Exactly the same call: with a key, and a wait.
     () => plain.call("run_and_wait", { idempotency_key: `bench ${process.pid} ${++keys}`, script, wait_timeout: 120 }),
     () => run(client, script),
   ],
@@ -85,7 +86,7 @@ for (const [name, before, after] of cases) {
   for (const flight of [1, 64]) {
     const [bares, ours] = [[], []];
     for (let round = 0; round <= ROUNDS; round += 1) {
-      // Alternately, so that what else the machine does is on both sides; the first round warms up.
+      // Rounds alternate, so that other load on the machine affects both. The first round warms up.
       const pair = [await measure(before, flight), await measure(after, flight)];
       if (round > 0) {
         bares.push(pair[0]);

@@ -1,4 +1,4 @@
-// Where a server is, as people write it; and what the declarations ask of a program.
+// Server addresses as people write them, and the type declarations that a program needs.
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// In Chromium, from a page of localhost: the client as a bundler makes it, with nothing beside it.
+// The bundled client in Chromium, on a page of localhost, without any other code.
 import { resolve } from "node:path";
 import { build } from "esbuild";
 import type { Browser, Page } from "playwright-core";
@@ -8,7 +8,7 @@ import { launch, web } from "./chromium.js";
 import { breaking, numbers } from "./support.js";
 
 declare global {
-  // What the page has loaded.
+  // The resources that the page has loaded.
   var client: typeof Client;
 }
 
@@ -68,7 +68,7 @@ test("a page follows a log over a connection that breaks: no line is missing, no
       });
       const id = await hero.jobs.create("for n in 0..args { print(`line ${n}`); }", { args: lines });
       const items = hero.jobs.followLogs(id);
-      // It starts once, whether its answer arrives or not.
+      // The job starts once, whether the answer arrives or not.
       await hero.jobs.start(id).catch(() => undefined);
       const texts: string[] = [];
       for await (const item of items) texts.push(item.type === "line" ? item.text : item.type);

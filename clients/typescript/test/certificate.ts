@@ -1,4 +1,4 @@
-/** What a server shows that nobody vouches for, until 2126. It is for tests alone, so its key is no secret. */
+/** A self-signed certificate, valid until 2126. It is only for tests, so its key is no secret. */
 export const selfSigned = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBkTCCATagAwIBAgIUVeueEBSLhxMDvGrFUHSy/IBcVKcwCgYIKoZIzj0EAwIw

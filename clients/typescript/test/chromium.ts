@@ -2,14 +2,14 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Browser, chromium } from "playwright-core";
 
-/** Chromium without a screen. As root, which tests may be, it has no sandbox. */
+/** Starts Chromium without a screen, and without a sandbox when tests run as root. */
 export const launch = (...args: string[]): Promise<Browser> =>
   chromium.launch({
     executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
     args: ["--no-sandbox", ...args],
   });
 
-/** A server of pages, on a free port. */
+/** Serves pages on a free port. */
 export const web = async (answer: RequestListener) => {
   const server = createServer(answer);
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));

@@ -1,4 +1,4 @@
-// What a client does when its server is not there, is another one, ends, or says nothing.
+// The client when its server is absent, replaced, ended or silent.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test, vi } from "vitest";
@@ -288,7 +288,7 @@ test("the pauses grow until a message has arrived, not only a connection", async
   client.onStatus((status) => {
     if (status.state === "waiting") delays.push(status.delay);
   });
-  // Each call is sent once more after each connection; a new one keeps it going.
+  // The client repeats each call once after each connection; a new call keeps the cycle going.
   await ping(client);
   expect(delays).toEqual([0.01, 0.02, 0.04]);
   for (const socket of server.sockets) socket.terminate();
@@ -388,7 +388,7 @@ test("a server that is not there is told also by a client that would wait for it
 test("a call whose answer is larger than allowed fails, and those beside it go on", async () => {
   await using server = await fake((request, socket) => {
     if (request.method === "get_job") return answer(socket, request, "x".repeat(10_000));
-    // Answered after the large one.
+    // The server answers this after the large one.
     if (request.method === "ping") for (const each of server.requests.slice(1)) answer(socket, each, "pong");
   });
   using client = createClient(server.url, { ...quick, maxMessage: 1000 });
@@ -450,7 +450,7 @@ test("a timeout and a signal end the wait of one call, and say whether it was se
     if (request.method === "ping") answer(socket, request, "pong");
   });
   using client = createClient(server.url, quick);
-  // Once it is connected, it sends at once.
+  // A connected client sends at once.
   await ping(client);
   const late = await failure(getJob(client, "a", { callTimeout: 0.1 }));
   expect(late).toBeInstanceOf(CallTimeout);

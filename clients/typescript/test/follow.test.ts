@@ -1,4 +1,4 @@
-// Subscriptions over connections that break, readers that are slow, and servers that lose items.
+// Subscriptions over broken connections, with slow readers, and with servers that lose items.
 import { expect, test } from "vitest";
 import { connect, ConnectionFailed, createClient, followEvents, followLogs, PermissionDenied } from "../src/index.js";
 import { answer, failure, fake, item, quick, type Request } from "./support.js";
@@ -6,7 +6,7 @@ import type { WebSocket } from "ws";
 
 const line = (number: number) => ({ type: "line", cursor: String(number), level: "info", text: `line ${number}` });
 
-/** A server whose log has so many lines. `sends` says how far each subscription gets, by its number, before it does something else. */
+/** A server whose log has `lines` lines. `sends` sets how far each subscription gets, by its number. */
 const log = (lines: number, sends: (subscription: number, socket: WebSocket, id: string) => number) => {
   let subscriptions = 0;
   return (request: Request, socket: WebSocket) => {
@@ -37,7 +37,7 @@ test("a log goes on after the last line that arrived, on another connection", as
     if (method !== "subscribe_logs") return;
     answer(socket, { id, method, params }, "s");
     const from = Number(params["cursor"] ?? 0) + 1;
-    // Each connection gives three lines and breaks.
+    // Each connection sends three lines and breaks.
     for (let at = from; at < from + 3 && at <= 10; at += 1) item(socket, "s", line(at));
     if (from + 3 > 10) item(socket, "s", { type: "ended" });
     else socket.close();
@@ -78,14 +78,14 @@ test("lines that the server left out are asked for again, and only those that ar
     const id = `s${opened}`;
     if (opened === 1) {
       item(socket, id, line(1));
-      // It lost the second, which it still has.
+      // The server skipped the second line, which it still has.
       item(socket, id, { type: "lagged", cursor: "2" });
       item(socket, id, line(3));
     } else if (opened === 2) {
       item(socket, id, line(2));
       item(socket, id, { type: "lagged", cursor: "5" });
     } else {
-      // These are gone.
+      // The server no longer has these lines.
       item(socket, id, { type: "lagged", cursor: "5" });
       item(socket, id, line(6));
       item(socket, id, { type: "ended" });

@@ -1,4 +1,4 @@
-// What a server that means harm, or is broken, cannot have a client do.
+// Limits of the damage that a hostile or broken server can do to a client.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -23,7 +23,7 @@ import { answer, failure, fake, item, quick, type Request, tcp } from "./support
 
 type Web = (request: Request, response: ServerResponse, message: IncomingMessage) => void;
 
-/** A server of HTTP. `said` has what arrived. */
+/** An HTTP server. `said` holds the requests that arrived. */
 const web = async (behave: Web) => {
   const said: Request[] = [];
   const server = createServer((message, response) => {
@@ -50,7 +50,7 @@ const reply = (response: ServerResponse, { id }: Request, result: unknown) => {
   response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
 };
 
-/** Where nobody listens. */
+/** An address where nothing listens. */
 const nobody = async () => {
   const server = await web(() => undefined);
   server[Symbol.dispose]();
@@ -59,7 +59,7 @@ const nobody = async () => {
 
 const redirects = { reconnect: { attempts: 2, minDelay: 0.01 } };
 
-/** A client over HTTP that logs in, to a server whose tokens end then. `logins` counts. */
+/** An HTTP client with a login, and a server whose tokens expire at once. `logins` counts the logins. */
 const loggedIn = async (ends: () => string) => {
   const shown: (string | undefined)[] = [];
   const server = await web((request, response, { headers }) => {
@@ -68,7 +68,7 @@ const loggedIn = async (ends: () => string) => {
   });
   let logins = 0;
   const login = () => {
-    // A loop of logins would let no timer run, that of the test neither.
+    // A loop of logins would starve all timers, even that of the test.
     if (++logins > 9) throw new Error("it logs in again and again");
     return Promise.resolve({ identity_id: 1, token: `t${logins}`, expires_at: ends() });
   };
@@ -130,7 +130,7 @@ test("what finds out why no WebSocket opens goes nowhere else either", async () 
   expect(other.said).toEqual([]);
 });
 
-/** Sends spaces until whoever reads them goes, or enough have gone. Gives how many have. */
+/** Sends spaces until the reader disconnects or the limit is reached. Returns the number of bytes sent. */
 const flood = (response: ServerResponse, most: number) =>
   new Promise<number>((resolve) => {
     const part = " ".repeat(65_536);
@@ -238,12 +238,12 @@ test("items that wait for a slow reader have no more characters than one message
   using client = createClient(server.url, { ...quick, maxMessage: 10_000 });
   const items = followLogs(client, "a");
   await items.opened;
-  // Its answer comes after all that the first subscription has sent.
+  // Its answer comes after all items of the first subscription.
   await ping(client);
   const seen: string[] = [];
   for await (const each of items) seen.push(each.type === "line" ? each.cursor : each.type);
   expect(seen).toEqual([...Array.from({ length: LINES }, (_, at) => String(at + 1)), "ended"]);
-  // Three lines are nearly one message; the fourth lets go of the subscription.
+  // Three lines almost fill one message; the fourth makes the client drop the subscription.
   expect(told.slice(0, 2)).toEqual([0, 3]);
 });
 
@@ -290,7 +290,7 @@ test.each([
   expect(server.said).toEqual([]);
 });
 
-/** Changes something over HTTP, and gives how often that was tried and how it ended. */
+/** Sends a change over HTTP, and returns the number of attempts and the outcome. */
 const changed = async (url: string) => {
   let tries = 0;
   const counted: typeof fetch = (...given) => {

@@ -1,4 +1,4 @@
-// Against a real server.
+// Tests against a real server.
 import { createServer } from "node:net";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
@@ -73,7 +73,7 @@ test("aborting a run stops its job on the server", async () => {
   const leaving = new AbortController();
   const ran = failure(hero.run("loop { }", { name, signal: leaving.signal, stopOnAbort: true }));
   const job = async () => (await hero.jobs.list()).jobs.find((each) => each.name === name);
-  // What was never sent needs no stop.
+  // A call that was never sent needs no stop.
   await expect.poll(job, { timeout: 30_000 }).toBeDefined();
   leaving.abort();
   expect((await ran).name).toBe("AbortError");
@@ -124,7 +124,7 @@ test("a flow over a connection that breaks again and again is followed to its en
   const [seen, all] = await Promise.all([collect(broken), collect(whole)]);
   expect(seen.end).toEqual(["finished", "ended"]);
   expect(all.end).toEqual(["finished", "ended"]);
-  // Without a cursor of the server, what happened in a gap is not told, but where the flow is then.
+  // Without a server cursor, the client does not report the events of a gap, only the state of the flow after it.
   if (all.cursors) expect(seen.changes.sort()).toEqual(all.changes.sort());
   expect(proxy.breaks()).toBeGreaterThan(0);
 });
@@ -174,7 +174,7 @@ test("a run and a log go on when the server is killed and comes back", async () 
   await using second = await serve({ data, listen });
   expect(await ran).toBe(42);
   for await (const line of lines) if (line.type === "line") seen.push(line.text);
-  // The job runs again from its start, as its log says; each line of the log is there once.
+  // The job runs again from its start, as its log shows. Each line of the log appears once.
   const { lines: all } = await hero.jobs.logs(id, { limit: 1000 });
   expect(seen).toEqual(all.map(({ text }) => text));
   await second.stop();
@@ -230,7 +230,7 @@ test("a token and a wallet log in, and a wrong token says so", async () => {
   let logins = 0;
   let wrongs = 1;
   const counted = wallet({ ...(await signer(keyFile)), onLogin: () => (logins += 1) });
-  // A session that the server does not know any more, as after a revocation.
+  // A session that the server no longer knows, as after a revocation.
   const spoiling: typeof fetch = (input, init) => {
     const headers = new Headers(init?.headers);
     if (headers.has("authorization") && wrongs-- > 0) headers.set("authorization", "Bearer hero_wrong");

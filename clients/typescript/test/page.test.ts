@@ -1,4 +1,4 @@
-// The page of examples/browser in Chromium, as a server of files gives it, with the client as it is built.
+// The page of examples/browser in Chromium, served from files, with the built client.
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { launch, web } from "./chromium.js";
 const EXAMPLE = resolve(import.meta.dirname, "../../../examples/browser");
 const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
 const REDIS = spawnSync("redis-server", ["--version"]).error ? "valkey" : "redis";
-/** Liveness, not speed. */
+/** A timeout for liveness, not a speed limit. */
 const PATIENCE = 60_000;
 
 let home: string;
@@ -25,7 +25,7 @@ let browser: Browser;
 
 const origin = (host: string) => `http://${host}:${pages.port}`;
 
-/** A server without actors, which live on when it ends. */
+/** Starts a server without actors, which outlive it. */
 const open = (listen: string) =>
   serve({
     listen,
@@ -33,11 +33,11 @@ const open = (listen: string) =>
     args: ["--redis", `unix://${home}/redis.sock`, "--pool", "none", "--allowed-origins", origin("allowed.test")],
   });
 
-/** What Redis says. */
+/** Returns the answer of Redis. */
 const ask = async (...words: string[]) =>
   (await promisify(execFile)(`${REDIS}-cli`, ["-s", join(home, "redis.sock"), ...words])).stdout.trim();
 
-/** Waits until this holds. */
+/** Waits until the condition holds. */
 const until = async (holds: () => Promise<boolean>) => {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
 };
@@ -88,7 +88,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true, maxRetries: 10 });
 });
 
-/** The page, from this host, beside the server. */
+/** Opens the page on this host, with the server. */
 const show = async (host: string, at = server.url): Promise<Page> => {
   const page = await browser.newPage();
   page.setDefaultTimeout(PATIENCE);
@@ -105,7 +105,7 @@ const says = (page: Page, place: string, text: string) => page.locator(place, { 
 
 const lines = (page: Page) => page.locator("#log li").allTextContents();
 
-/** Has the log say this in the end: a result may be there before it. */
+/** Waits until the log contains this text. A result may appear before it. */
 const logs = (page: Page, texts: string[]) => expect.poll(() => lines(page), { timeout: PATIENCE }).toEqual(texts);
 
 test("the page runs a script from an allowed origin, and shows its log, its progress and its result", async () => {
@@ -121,7 +121,7 @@ test("the page runs a script from an allowed origin, and shows its log, its prog
   await run(page, 'print("again"); throw "no plums"');
   await says(page, "#result", "no plums");
   await logs(page, ["again"]);
-  // Loaded again, it shows the same job again.
+  // After a reload, the page shows the same job.
   await page.reload();
   await says(page, "#result", "no plums");
   await logs(page, ["again"]);
@@ -161,7 +161,7 @@ test("over a server that is killed and starts again, the page shows each line of
   const listen = new URL(server.url).host;
   await server.stop("SIGKILL");
   await says(page, "#state", "connecting again");
-  // The job runs on meanwhile, and logs.
+  // The job continues meanwhile, and writes to its log.
   const job = new URL(page.url()).hash.replace("#job=", "");
   const seen = Number(await ask("XLEN", `hero:log:${job}`));
   await until(async () => Number(await ask("XLEN", `hero:log:${job}`)) > seen);
@@ -187,7 +187,7 @@ test("a page that is loaded before its server is there connects by itself", asyn
 test("a result is shown although its log waits for a frame, and nothing is laid out before that", async () => {
   const page = await browser.newPage();
   page.setDefaultTimeout(PATIENCE);
-  // Frames come when they are let.
+  // Frames come only when the test allows them.
   await page.addInitScript(() => {
     const real = globalThis.requestAnimationFrame.bind(globalThis);
     let held: FrameRequestCallback[] | undefined = [];

@@ -1,4 +1,4 @@
-// Every call and every subscription of the document is reached by the object, and by a function.
+// The client object and the functions both reach every call and every subscription of the API document.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as all from "../src/index.js";
@@ -15,7 +15,7 @@ interface Document {
 const document = JSON.parse(readFileSync(new URL("../../../openrpc.json", import.meta.url), "utf8")) as Document;
 const names = document.methods.map(({ name }) => name);
 
-/** Calls whatever there is to call, and gives what was asked of the server. */
+/** Calls every method, and returns the requests to the server. */
 const asked = async (
   call: (client: all.Client) => Iterable<(...values: unknown[]) => unknown>,
 ): Promise<Map<string, object>> => {
@@ -23,7 +23,7 @@ const asked = async (
   const client = new all.SocketClient(
     memory((method, params) => {
       seen.set(method, { ...seen.get(method), ...params });
-      // Whatever ends a wait, and opens a subscription.
+      // An answer that ends any wait, and opens any subscription.
       return method.startsWith("subscribe") ? `of ${method}` : { job_id: "j", output: "", objects: [] };
     }),
   );

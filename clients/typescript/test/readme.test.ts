@@ -1,4 +1,4 @@
-// The first program of the README, as it is printed there.
+// The first program of the README, exactly as shown.
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,13 +16,13 @@ test("the first program of the README has at most ten lines, and prints what the
   const prints = /It prints `([^`]*)`/.exec(readme)?.[1];
   const at = await mkdtemp(join(tmpdir(), "hero-readme-"));
   try {
-    // As it is installed: the package under its name, as it was built.
+    // Uses the built package, installed under its name.
     await mkdir(join(at, "node_modules"));
     await symlink(root, join(at, "node_modules/hero-client"));
     await writeFile(join(at, "first.mjs"), program.replace("ws://127.0.0.1:8700", inject("url")));
     const { stdout } = await promisify(execFile)(process.execPath, [join(at, "first.mjs")], { timeout: 60_000 });
     expect(stdout.trim()).toBe(prints);
-    // And in a bundle for browsers nothing else is needed.
+    // A bundle for browsers needs nothing else.
     const { warnings } = await build({
       entryPoints: [join(at, "first.mjs")],
       bundle: true,

@@ -1,4 +1,4 @@
-// Runs and waits: what becomes of them when a server restarts, when nobody waits any more, and what their values may be.
+// Runs and waits: after a restart of the server, without a waiting caller, and with special values.
 import { expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { connect, JobFailed, NotStopped, SchemaMismatch, WaitTimeout } from "../src/index.js";
@@ -48,7 +48,7 @@ test("a wait may be longer than one call waits", async () => {
     },
     ping: () => "pong",
   });
-  // What waits for the connection waits for less after it.
+  // Time spent waiting for the connection shortens the wait.
   await hero.ping();
   expect((await hero.jobs.wait("j", { wait_timeout: Infinity })).value).toBe(1);
   expect(asked).toEqual([3600, 3600, 3600]);
@@ -75,7 +75,7 @@ const stoppable = (answers: { stop?: () => unknown } = {}) => {
     create_job: ({ idempotency_key }) => (keys.push(idempotency_key), "j"),
     stop_job: ({ job_id }) => (stopped.push(job_id), answers.stop ? answers.stop() : "error"),
   });
-  /** A signal that aborts what runs once the server has it: what was never sent needs no stop. */
+  /** A signal that aborts a call after the server has received it. A call that was never sent needs no stop. */
   const leaving = (): AbortSignal => {
     const controller = new AbortController();
     running.began = () => {
@@ -93,7 +93,7 @@ test("aborting a run stops its job if that is asked for, and leaves it otherwise
   expect(keys[0]).toBe(keys[1]);
   expect((await failure(hero.run("loop {}", { signal: leaving() }))).name).toBe("AbortError");
   expect(stopped).toEqual(["j"]);
-  // The connection is open, so it is sent within this turn of the loop, before any timer.
+  // The connection is open, so the client sends within this turn of the loop, before any timer.
   expect((await failure(hero.run("loop {}", { callTimeout: 0.05, stopOnAbort: true }))).name).toBe("CallTimeout");
   expect(stopped).toEqual(["j", "j"]);
   hero.close();

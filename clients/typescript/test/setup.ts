@@ -7,7 +7,7 @@ declare module "vitest" {
   }
 }
 
-/** One server for all live tests: that of HERO_URL, or one that is started here. */
+/** One server for all live tests: the server of HERO_URL, or a new one. */
 export default async (project: TestProject): Promise<(() => Promise<void>) | undefined> => {
   const there = process.env["HERO_URL"];
   if (there) {

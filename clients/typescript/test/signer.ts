@@ -4,7 +4,7 @@ import { keccak_256 } from "@noble/hashes/sha3.js";
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
-/** Signs as a wallet does, with the key of a file of `hero identity key`. */
+/** Signs as a wallet does, with a key file of `hero identity key`. */
 export const signer = async (file: string) => {
   const key = Uint8Array.from(Buffer.from((await readFile(file, "utf8")).trim(), "hex"));
   return {

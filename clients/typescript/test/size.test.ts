@@ -1,4 +1,4 @@
-// What a page has to load.
+// The size of the code that a page has to load.
 import { expect, test } from "vitest";
 import { bundles, measure } from "../scripts/size.js";
 

@@ -4,7 +4,7 @@ import { connect as dial } from "node:net";
 import { WebSocketServer, type WebSocket } from "ws";
 import type { Client, Status } from "../src/index.js";
 
-/** No chance: a server that ended is tried again at once, nearly. */
+/** No randomness: the client retries almost at once after a server ends. */
 export const quick = { reconnect: { minDelay: 0.01, maxDelay: 0.05, firstAttempts: 20 }, chance: () => 0.5 };
 
 export interface Request {
@@ -13,7 +13,7 @@ export interface Request {
   params: Record<string, unknown>;
 }
 
-/** What a fake server does with a request. `said` counts all requests, from 1. */
+/** Handles a request to a fake server. `said` counts all requests, from 1. */
 export type Behaviour = (request: Request, socket: WebSocket, said: number) => void;
 
 export interface Fake {
@@ -34,7 +34,7 @@ export const item = (socket: WebSocket, subscription: string, result: unknown) =
   socket.send(JSON.stringify({ jsonrpc: "2.0", method: "items", params: { subscription, result } }));
 };
 
-/** A server of WebSockets that behaves as it is told. */
+/** A scripted WebSocket server. */
 export const fake = async (behave: Behaviour, port = 0): Promise<Fake> => {
   const server = new WebSocketServer({ port, host: "127.0.0.1" });
   await new Promise((resolve) => server.once("listening", resolve));
@@ -63,7 +63,7 @@ export const fake = async (behave: Behaviour, port = 0): Promise<Fake> => {
   return it;
 };
 
-/** A server of TCP. */
+/** A TCP server. */
 export const tcp = async (
   serve: (socket: Socket) => void,
 ): Promise<{ port: number; server: Server; [Symbol.asyncDispose](): Promise<void> }> => {
@@ -84,7 +84,7 @@ export const tcp = async (
   };
 };
 
-/** What passes bytes on to a server, and ends each connection once it has passed so many of them to the client. */
+/** A proxy that ends each connection after it has passed a given number of bytes to the client. */
 export const breaking = async (url: string, next: () => number) => {
   const target = new URL(url);
   let breaks = 0;
@@ -111,7 +111,7 @@ export const breaking = async (url: string, next: () => number) => {
   };
 };
 
-/** Numbers that look like chance and are always the same. */
+/** Pseudorandom numbers, the same in each run. */
 export const numbers = (seed: number) => {
   let state = seed;
   return () => {
@@ -131,7 +131,7 @@ export const reaches = (client: Client | { status: Status; onStatus: Client["onS
     });
   });
 
-/** The error that this ends with. */
+/** Returns the error that the promise rejects with. */
 export const failure = async (promise: Promise<unknown>): Promise<Error> => {
   try {
     await promise;

@@ -1,11 +1,11 @@
-//! Identities that other programs have written: which of them are some here, and what their numbers use up.
+//! Identities written by other programs: which of them count here, and which resources their numbers use up.
 
 use hero::model::PrivateKey;
 
 use super::*;
 use crate::support::{Client as Operator, until};
 
-/// A house, and whoever may do everything there.
+/// A house, and a client that may do everything there.
 async fn open() -> (Guarded, Server, Operator) {
     let guarded = Guarded::open().await;
     let server = Server::of(&guarded.house).await;
@@ -14,7 +14,7 @@ async fn open() -> (Guarded, Server, Operator) {
 }
 
 impl Guarded {
-    /// Has another program write an identity.
+    /// Writes an identity as another program would.
     async fn foreign(&self, number: u64, key: Option<&PrivateKey>) {
         let key = key.map(|key| key.public_key().to_string()).unwrap_or_default();
         let _: i64 = self.house.redis.run(&["HSET", &format!("actor:{number}"), "id", &number.to_string(), "pubkey", &key]).await;
@@ -63,10 +63,10 @@ async fn who_is_refused_at_login_is_refused_at_every_door_and_told_which_key_it_
     let left: i64 = redis.run(&["EXISTS", &format!("hero:access:tokens:of:{gone}"), "hero:access:tokens:of:3000000000"]).await;
     let written: Option<String> = redis.run(&["HGET", &format!("actor:{gone}"), "address"]).await;
     assert_eq!((left, written), (0, None));
-    // Nobody sees it among those who share a context.
+    // It does not appear among the identities that share a context.
     let seen = guarded.client(ada).await.list_identities(None, 100).await.unwrap().identities;
     assert_eq!(seen.iter().map(|identity| identity.identity_id).collect::<Vec<_>>(), [ada]);
-    // What takes rights away is never refused for that, and says so where there was nothing to take away.
+    // Revocations are never refused for this reason, and report it if there was nothing to revoke.
     let revoke = json!({ "identity_id": gone, "role": "reader" });
     assert_eq!(operator.ok("revoke", revoke.clone()).await["readers"], json!([]));
     assert!(operator.fault("revoke", revoke).await.message.contains("was written by another program"));
@@ -98,7 +98,7 @@ async fn a_number_of_another_program_uses_up_none_of_those_that_are_given_here_n
     operator.ok("delete_identity", json!([LAST])).await;
     assert!(is_deleted(LAST).await, "its schedules end");
     assert_eq!(operator.ok("create_identity", json!({})).await["identity_id"], 4);
-    // Nobody gets that number, and others are free.
+    // That number is never assigned, and others are free.
     guarded.foreign(LAST, None).await;
     let fault = operator.fault("get_identity", json!([LAST])).await;
     assert!(fault.message.contains("identities had its number before"), "{fault:?}");
@@ -212,7 +212,7 @@ async fn nothing_is_stored_under_a_number_that_has_roles_nor_by_a_call_that_is_r
         assert!(fault.message.contains("4,294,967,295 is the last number"), "{fault:?}");
     }
     assert_eq!(all().await, before);
-    // However another program has written the last number.
+    // In whatever form another program has written the last number.
     let _: i64 = redis.run(&["HSET", "hero:meta:access", "last", "5e3"]).await;
     assert_eq!(operator.ok("create_identity", json!({})).await["identity_id"], 5001);
 }

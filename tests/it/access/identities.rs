@@ -144,7 +144,7 @@ async fn schedules_of_who_may_create_no_jobs_any_more_are_suspended_until_that_h
     let token = operator.create_token(identity, None, None).await.unwrap().secret;
     let client = Client::connect(&server.url(), Some(&token)).await.unwrap();
     let _: Value = client.call("create_schedule", json!({ "job": { "script": "1" }, "every": 1 })).await.unwrap();
-    // One of the operator is nobody's.
+    // A schedule of the operator belongs to no identity.
     let _: Value = operator.call("create_schedule", json!({ "job": { "script": "2" }, "every": 1, "name": "other" })).await.unwrap();
     let listed = async |own: bool| {
         let all: Value = operator.call("list_schedules", json!({})).await.unwrap();
@@ -235,7 +235,7 @@ async fn identities_are_seen_by_those_who_share_a_context_with_them() {
         }
         assert_eq!(paged, sees.len(), "{who}");
     }
-    // Who gets a role there is seen from then on.
+    // An identity that gets a role there is visible from then on.
     let client = guarded.client(mallory).await;
     guarded.authority.set_role(other, mallory, Role::Caller, true).await.unwrap();
     assert_eq!(client.list_identities(None, 100).await.unwrap().identities.len(), 2);
@@ -250,7 +250,7 @@ async fn identities_that_another_program_wrote_are_listed_and_no_number_is_given
         client.ok("create_identity", json!({})).await;
     }
     client.ok("delete_identity", json!([2])).await;
-    // What stands there need not be an identity.
+    // The value there need not be an identity.
     let _: i64 = house.redis.run(&["SADD", "actor:8", "x"]).await;
     for number in ["2", "7", "20", "2147483648", "x", "07"] {
         let _: i64 = house.redis.run(&["HSET", &format!("actor:{number}"), "id", number, "created_at", "5"]).await;
@@ -287,7 +287,7 @@ async fn an_identity_that_another_program_deletes_is_deleted_fully_and_nobody_ge
     let made = guarded.secret(IdentityId(7)).await;
     let tokens = [login["token"].as_str().unwrap().to_owned(), made];
     let status = async |token: &str| {
-        // As servers do again and again.
+        // As servers do repeatedly.
         guarded.authority.follow().await.unwrap();
         let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
         guarded.server.post_with(&format!("Bearer {token}"), ping).await.0

@@ -1,4 +1,4 @@
-//! What the commands that list something show to those who may see only what is their own.
+//! List commands for callers that may see only their own items.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ struct Town {
     home: tempfile::TempDir,
 }
 
-/// How a command ended, and what it wrote.
+/// The exit status of a command, and its output.
 struct Ended(i32, String, String);
 
 impl Town {
@@ -35,7 +35,7 @@ impl Town {
         Ended(output.status.code().unwrap(), text(output.stdout), text(output.stderr))
     }
 
-    /// How many entries a list shows.
+    /// The number of entries that a list shows.
     fn many(&self, token: &str, list: &[&str]) -> usize {
         let Ended(code, out, error) = self.run(token, &[&["--json"], list].concat());
         assert_eq!(code, 0, "{list:?}: {error}");
@@ -63,7 +63,7 @@ async fn a_caller_lists_what_is_its_own_without_naming_itself() {
             &["job", "create", "-e", "1"][..],
             &["flow", "create", &flow],
             &["schedule", "create", "--every", "1h", "--name", &format!("of-{identity}"), "-e", "1"],
-            // Nobody is there, so it waits to be sent.
+            // Nobody is there, so the message waits to be sent.
             &["message", "send", "hello", "--to", "node:nowhere"],
         ] {
             let Ended(code, _, error) = town.run(&token, made);

@@ -1,4 +1,4 @@
-//! Login by a signature: what browsers and wallets do.
+//! Login by a signature, as browsers and wallets do it.
 
 use std::time::{Duration, SystemTime};
 
@@ -32,7 +32,7 @@ impl Wallet {
         self.guarded.nobody().await
     }
 
-    /// What to send to log in by this nonce.
+    /// The parameters of a login with this nonce.
     fn signed(&self, nonce: &str) -> Value {
         json!({ "pubkey": self.key.public_key(), "signature": self.key.sign(nonce), "nonce": nonce })
     }
@@ -76,7 +76,7 @@ async fn whoever_signs_a_nonce_is_that_identity_on_the_connection_and_by_the_tok
     assert_eq!(token.expires_at, Some(token.created_at.plus(Duration::from_secs(24 * 60 * 60))));
     let other = Client::connect(&wallet.guarded.server.url(), Some(&made.token)).await.unwrap();
     assert_eq!(other.whoami().await.unwrap().identity_id, Some(wallet.identity));
-    // It ends everywhere when it is revoked: on the connection that logged in, too.
+    // A revocation ends it everywhere, even on the connection that logged in.
     wallet.guarded.authority.revoke_token(&token.token_id).await.unwrap();
     for client in [&client, &other] {
         until("the connection is closed", || async { (!client.is_connected()).then_some(()) }).await;
@@ -293,9 +293,9 @@ async fn whoever_tries_signatures_is_slowed_down() {
     let params = json!({ "pubkey": stranger.public_key(), "signature": stranger.sign(&nonce), "nonce": nonce });
     let tries = futures_util::future::join_all((0..60).map(|_| refusal(&client, params.clone()))).await;
     assert!(tries.iter().all(|(code, _)| [1005, 1006].contains(code)));
-    // A busy machine may take longer than the rate allows for all of them, but not for so many.
+    // A busy machine may be too slow for the rate to refuse all of them, but not this many.
     assert!(tries.iter().filter(|(code, _)| *code == 1006).all(|(_, message)| message.contains("wrong tokens or logins a second")));
-    // Who is right does not wait.
+    // A caller with a valid login does not wait.
     client.log_in(&wallet.key).await.unwrap();
 }
 
@@ -304,7 +304,7 @@ async fn the_client_signs_nothing_that_names_another_server() {
     let wallet = Wallet::open().await;
     let relay = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, real) = (relay.local_addr().unwrap(), wallet.guarded.server.url());
-    // A server in between, which asks the real one for what it shows.
+    // A proxy server, which asks the real one for its answers.
     tokio::spawn(async move {
         let real = Raw::connect(&real).await;
         let mut socket = tokio_tungstenite::accept_async(relay.accept().await.unwrap().0).await.unwrap();
@@ -341,7 +341,7 @@ async fn who_stands_in_a_hash_of_another_program_logs_in_by_its_key_and_takes_no
     let (ada, bob) = (PrivateKey::random(), PrivateKey::random());
     let write =
         async |number: &str, key: String| -> i64 { redis.run(&["HSET", &format!("actor:{number}"), "id", number, "pubkey", &key]).await };
-    // In whatever case it is written.
+    // In upper or lower case.
     write("12", format!("0x{}", ada.public_key().as_str().to_uppercase())).await;
     let log_in = async |key: &PrivateKey| {
         let client = guarded.nobody().await;
@@ -355,11 +355,12 @@ async fn who_stands_in_a_hash_of_another_program_logs_in_by_its_key_and_takes_no
     };
     let (identity, client) = until("12 logs in", async || log_in(&ada).await.ok()).await;
     assert_eq!(identity, 12);
-    // It has no rights before somebody grants it some.
+    // It has no rights until it gets a grant.
     assert_eq!(code(&client, "create_job", json!({ "script": "1" })).await, 1004);
     guarded.authority.set_role(CONTEXT, IdentityId(12), Role::Caller, true).await.unwrap();
     assert_eq!(code(&client, "create_job", json!({ "script": "1" })).await, 0);
-    // Another one with the same key is listed, and logs in as nobody; one whose key changes has the new one alone.
+    // A second identity with the same key is listed, but cannot log in; after a key change, an identity has only the
+    // new key.
     write("13", ada.public_key().to_string()).await;
     write("14", bob.public_key().to_string()).await;
     until("14 logs in", async || log_in(&bob).await.ok().filter(|(identity, _)| *identity == 14)).await;
@@ -393,7 +394,7 @@ async fn logins_end_when_another_program_takes_the_key_out_of_the_hash() {
         assert_eq!(login["identity_id"], identity);
         let bearer = format!("Bearer {}", login["token"].as_str().unwrap());
         let status = async || {
-            // As servers do again and again.
+            // As servers do repeatedly.
             guarded.authority.follow().await.unwrap();
             guarded.server.post_with(&bearer, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await.0
         };

@@ -1,4 +1,4 @@
-//! Who may call: identities, tokens and rights, as clients of a server meet them.
+//! Access control as clients of a server see it: identities, tokens and rights.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
 mod foreign;
@@ -65,7 +65,7 @@ impl Guarded {
         self.client(self.identity(roles).await).await
     }
 
-    /// A connection of nobody.
+    /// A connection without a login.
     async fn nobody(&self) -> Client {
         Client::connect(&self.server.url(), None).await.unwrap()
     }

@@ -33,7 +33,7 @@ async fn the_first_identity_and_its_token_are_made_over_the_socket_of_the_operat
     server.stop().await;
 }
 
-/// What a user types: a key, an identity of it, a login, a job.
+/// The commands that a user types: a key, its identity, a login, a job.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_logs_in_with_the_key_in_a_file() {
     let home = tempfile::tempdir().unwrap();
@@ -70,7 +70,7 @@ async fn a_user_logs_in_with_the_key_in_a_file() {
     server.stop().await;
 }
 
-/// What a user is told whose token is none, or has ended.
+/// The error for a user whose token is invalid or has expired.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_hears_what_is_the_matter_with_his_token() {
     let home = tempfile::tempdir().unwrap();
@@ -157,7 +157,7 @@ async fn a_server_with_a_certificate_is_used_by_wss_and_reads_a_new_one_at_sighu
     until("it was refused", || async { server.log().contains("the certificate stays as it was").then_some(()) }).await;
     assert_eq!(run(&ca).0, 0);
     server.stop().await;
-    // What cannot work is refused at the start, with what is wrong.
+    // Settings that cannot work are refused at the start, with the reason.
     let start = |more: &[&str]| {
         let output = std::process::Command::new(hero()).args([&["serve", "--data", &data], more].concat()).env_clear().output().unwrap();
         (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())

@@ -1,4 +1,4 @@
-//! A context elsewhere that does not answer, and what goes on without it.
+//! A remote context that does not answer, and the work that continues without it.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -63,7 +63,7 @@ async fn a_context_that_does_not_answer_stops_nothing_that_concerns_others() {
     authority.delete_identity(other).await.unwrap();
     assert!(gone.has_ended() && !authority.has_role(other, CONTEXT, Role::Caller));
     assert!(authority.identity(other).await.is_err());
-    // What it has is changed and seen again when it answers.
+    // When it answers again, its roles change and the change is seen.
     towns.other.halt(false);
     authority.set_role(ELSEWHERE, one, Role::Admin, true).await.unwrap();
     assert!(authority.has_role(one, ELSEWHERE, Role::Admin));
@@ -97,7 +97,7 @@ async fn a_context_that_did_not_answer_is_asked_again_and_tokens_end_meanwhile()
     shutdown.cancel();
 }
 
-/// What an authority knows of the callers of schedules, as a server asks it.
+/// An authority's knowledge of the callers of schedules, as a server requests it.
 fn callers(authority: &Authority) -> Callers {
     let (known, rights) = (authority.clone(), authority.clone());
     Callers {

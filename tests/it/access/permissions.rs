@@ -1,4 +1,4 @@
-//! Every call in every role: `docs/permissions.md` is true.
+//! Every call in every role matches `docs/permissions.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,15 +9,15 @@ use serde_json::Map;
 use super::*;
 use crate::support::{Example, Made, examples};
 
-/// Who calls.
+/// The callers.
 pub(super) const COLUMNS: [&str; 6] = ["nobody", "identity", "reader", "executor", "caller", "admin"];
 
-/// What the page says: the words of each method, in the order of the columns.
+/// The table of the page: the words of each method, in the order of the columns.
 fn table() -> BTreeMap<String, Vec<String>> {
     rows(hero::rpc::permissions().split_once("\n## ").unwrap().0)
 }
 
-/// What the page says of the functions of scripts.
+/// The rights of script functions on the page.
 pub(super) fn functions() -> BTreeMap<String, Vec<String>> {
     rows(hero::rpc::permissions().split_once("\n## ").unwrap().1)
 }
@@ -67,7 +67,7 @@ impl Things {
         Self { owner, job, flow, schedule, token }
     }
 
-    /// Has a call concern these, within context 0. Gives whether it does.
+    /// Makes a call refer to these, within context 0. Returns whether it does.
     fn concern(&self, example: &Example, params: &mut Map<String, Value>) -> bool {
         let takes = |name: &str| example.takes.contains_key(name);
         let mut put = |name: &str, value: Value| takes(name) && params.insert(name.to_owned(), value).is_none_or(|_| true);
@@ -92,7 +92,7 @@ impl Things {
             .contains(&true);
         }
         let concerned = put("identity_id", json!(self.owner.0)) | put("prerequisites", json!([self.job]));
-        // What is made gets another id each time.
+        // A create gets another id each time.
         ["job_id", "schedule_id"].iter().for_each(|id| drop(params.remove(*id)));
         let Some(Value::Array(jobs)) = params.get_mut("jobs") else { return concerned };
         for job in jobs {
@@ -107,7 +107,7 @@ async fn every_call_in_every_role_is_allowed_as_the_page_says() {
     let guarded = Guarded::open().await;
     let stranger = guarded.with_roles(&[Role::Caller]).await;
     let mut examples = examples();
-    // Whose nonce is signed.
+    // The identity whose nonce is signed.
     let whose = examples.iter().find(|example| example.method == "fetch_nonce").unwrap().by_name(&mut Made::default())["pubkey"].clone();
     let change = IdentityChange { pubkey: Some(serde_json::from_value(whose).unwrap()), address: None };
     guarded.authority.create_identity(&change).await.unwrap();
@@ -120,7 +120,7 @@ async fn every_call_in_every_role_is_allowed_as_the_page_says() {
         let mut made = Made::default();
         for example in &examples {
             for is_own in [true, false] {
-                // Whoever calls is another one each time, because some calls change what it may do.
+                // The caller is a new identity each time, because some calls change its rights.
                 let identity = guarded.identity(&roles(name)).await;
                 let client = if name == "nobody" { guarded.nobody().await } else { guarded.client(identity).await };
                 let things = Things::of(if is_own { identity } else { guarded.identity(&[]).await }, &guarded).await;
@@ -140,7 +140,7 @@ async fn every_call_in_every_role_is_allowed_as_the_page_says() {
                 };
                 let allowed = match table[&example.method][column].as_str() {
                     "yes" => true,
-                    // What names nothing of others is always the caller's own.
+                    // A call that names no items of others always concerns the caller's own.
                     "own" => is_own || !concerned,
                     _ => false,
                 };
@@ -172,7 +172,7 @@ async fn roles_hold_in_their_context_only_and_nobody_signs_for_another() {
             1004
         );
     }
-    // However the id of a job is written.
+    // In any spelling of the job's id.
     let of_admin = job(&admin).await;
     for id in [of_admin.clone(), of_admin.to_uppercase()] {
         assert_eq!(code(&ada, "get_job", json!([id])).await, 1004, "{id}");
@@ -211,7 +211,7 @@ async fn what_goes_to_another_context_of_the_server_needs_the_right_there() {
     for (method, params) in calls {
         assert_eq!(code(&client, method, params.clone()).await, 0, "{method} {params}");
     }
-    // The same goes for where a runner is, which was made meanwhile.
+    // The same applies to the location of a runner, which was created meanwhile.
     let by_topic = json!({ "topic": "runner3" });
     assert_eq!(code(&client, "send_message", by_topic.clone()).await, 0);
     guarded.authority.set_role(ContextId(1), ada, Role::Caller, false).await.unwrap();
@@ -232,7 +232,7 @@ async fn an_executor_runs_what_others_have_made_and_changes_nothing_else() {
             assert_eq!(code(&client, method, things.clone()).await, 0, "{method}");
         }
     }
-    // It runs in the name of whoever made it.
+    // It runs with the rights of its creator.
     let caller_of_ada = ada.call::<Value>("whoami", json!([])).await.unwrap()["identity_id"].to_string();
     assert_eq!(client.call::<Value>("get_job", json!([of_ada])).await.unwrap()["caller_id"], json!(caller_of_ada));
     for (method, params) in [

@@ -1,4 +1,4 @@
-//! A connection goes on with another token.
+//! A connection continues with another token.
 
 use super::*;
 use crate::support::{Stream, until};
@@ -15,7 +15,7 @@ async fn a_websocket_goes_on_with_a_new_token_and_so_does_what_it_follows() {
     let presented: Value = client.call("present_token", json!([new.secret.reveal()])).await.unwrap();
     assert_eq!(presented, json!({ "identity_id": identity }));
     guarded.authority.revoke_token(&old.token_id).await.unwrap();
-    // It is the same connection, on which the same subscription goes on.
+    // It is the same connection, on which the same subscription continues.
     let stopped: Value = client.call("stop_job", json!([first.job_id])).await.unwrap();
     assert_eq!(stopped, "error");
     assert_eq!(events.next().await.unwrap().item().unwrap().status.to_string(), "error");

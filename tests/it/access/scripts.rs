@@ -1,4 +1,4 @@
-//! What the callers of jobs may by their scripts.
+//! The rights that scripts have through the callers of their jobs.
 
 use hero::actor::PoolSettings;
 use hero::audit::{self, Audit, AuditKey};
@@ -20,7 +20,7 @@ impl Guarded {
         guarded
     }
 
-    /// What a script of this caller gives.
+    /// Returns the result of a script of this caller.
     async fn run_as(&self, caller: &str, script: &str) -> Value {
         let spec = JobSpec { caller_id: Some(caller.to_owned()), ..spec(script) };
         let result = self.house.dispatcher.run_and_wait(spec, PATIENCE).await.unwrap();
@@ -28,7 +28,7 @@ impl Guarded {
     }
 }
 
-/// A call of a function with what it takes, whether or not that makes sense.
+/// A call of a function with arguments of the right types, whether or not that makes sense.
 fn call(name: &str) -> String {
     let Some(function) = reference::functions().iter().find(|function| function.name == name) else { return name.to_owned() };
     let given = |parameter: &reference::FunctionParameter| match (&*parameter.kind, name) {
@@ -78,7 +78,7 @@ async fn a_script_may_no_more_than_its_caller_may_at_that_moment() {
     let log = Audit::open(settings).unwrap();
     let guarded = Guarded::staffed(log.clone()).await;
     let identity = guarded.identity(&[Role::Caller]).await;
-    // It runs until it is refused.
+    // It runs until a call is refused.
     let script = r#"loop { try { osis::set("people", #{ id: "ada" }) } catch (e) { return `caught: ${e}` } }"#;
     let spec = JobSpec { caller_id: Some(identity.to_string()), ..spec(script) };
     let dispatcher = guarded.house.dispatcher.clone();
@@ -89,7 +89,7 @@ async fn a_script_may_no_more_than_its_caller_may_at_that_moment() {
     guarded.authority.set_role(CONTEXT, identity, Role::Caller, false).await.unwrap();
     let caught = running.await.unwrap().unwrap().output;
     assert_eq!(caught, format!("caught: identity {identity} needs to be admin or caller in context 0; an admin of it may grant that"));
-    // What it does not catch ends it.
+    // An uncaught error ends it.
     let spec = JobSpec { caller_id: Some(identity.to_string()), ..crate::support::spec(r#"job::spawn(#{ script: "1" })"#) };
     match guarded.house.dispatcher.run_and_wait(spec, PATIENCE).await {
         Err(hero::dispatch::Error::Failed { error, .. }) => {

@@ -1,4 +1,4 @@
-//! What other programs make of the keys, and what is lost.
+//! Keys that other programs damaged, and the resulting losses.
 
 use super::*;
 use crate::support::until;
@@ -27,7 +27,7 @@ async fn what_others_make_of_the_keys_gives_nobody_rights_and_stops_nobody() {
     let fault = operator.fault("get_identity", json!([9])).await;
     assert_eq!((fault.code, &fault.data), (1009, &json!({ "outcome": "not_done", "key": "actor:9" })));
     assert!(fault.message.contains("the key actor:9 of Redis") && fault.message.contains("delete or rename it"), "{fault:?}");
-    // An identity that another program deletes is nobody any more.
+    // An identity that another program deletes has no rights any more.
     let secret = guarded.secret(other).await;
     let _: i64 = redis.run(&["DEL", &format!("actor:{other}")]).await;
     assert!(matches!(Client::connect(&guarded.server.url(), Some(&secret)).await, Err(Error::Refused { status: 401, .. })));
@@ -48,7 +48,7 @@ async fn no_number_is_given_twice_whoever_gave_it() {
     // Nor is one used up that somebody names who never was.
     let nobody = guarded.authority.set_role(CONTEXT, IdentityId(4_000_000_000), Role::Caller, false).await.unwrap_err();
     assert!(nobody.to_string().starts_with("identity 4000000000 does not exist"), "{nobody}");
-    // What counts is lost; what is there is not.
+    // The last number is lost; the identities are not.
     let _: i64 = redis.run(&["DEL", "hero:meta:access"]).await;
     assert_eq!((made, guarded.identity(&[]).await), (IdentityId(1), IdentityId(7)));
     let _: i64 = redis.run(&["HSET", "hero:meta:access", "last", "4294967295"]).await;

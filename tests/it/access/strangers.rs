@@ -1,4 +1,4 @@
-//! What somebody without a token may send: little, and nothing that keeps those waiting who have one.
+//! Limits for clients without a token: they may send little, and never delay clients with a token.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -38,7 +38,7 @@ fn head(lines: &str) -> String {
     format!("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{lines}\r\n\r\n")
 }
 
-/// What comes until the end of a JSON-RPC response.
+/// Reads until the end of a JSON-RPC response.
 async fn answered(tcp: &mut TcpStream) -> String {
     let (mut answer, mut bytes) = (Vec::new(), [0; 4096]);
     while !answer.ends_with(b"}") {
@@ -49,7 +49,7 @@ async fn answered(tcp: &mut TcpStream) -> String {
     String::from_utf8(answer).unwrap()
 }
 
-/// A call with so many bytes of white space behind it.
+/// A call followed by this number of bytes of white space.
 fn padded(method: &str, bytes: usize) -> String {
     let call = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": { "script": "1" } });
     format!("{call}{}", " ".repeat(bytes))
@@ -63,7 +63,7 @@ async fn bodies_of_nobody_that_stall_keep_nobody_waiting_who_has_a_token() {
     for number in 0..32 {
         let mut tcp = from([127, 0, 0, 1 + number % 4], guarded.server.address).await;
         let body = [head(&format!("content-length: {}", 2 * MB - 1)), " ".repeat(MB)].concat();
-        // It reads nothing, and sends what the server takes.
+        // It reads nothing, and sends as much as the server accepts.
         stalled.push(tokio::spawn(async move {
             let _ = tcp.write_all(body.as_bytes()).await;
             std::future::pending::<()>().await;
@@ -96,7 +96,7 @@ async fn a_large_request_of_nobody_is_refused_by_its_head_or_after_a_few_kilobyt
     let answer = answered(&mut tcp).await;
     unauthorized(&answer);
     assert!(answer.contains(r#""id":7"#), "{answer}");
-    // All of it is sent before the answer is read, and then the next request on the same connection.
+    // The client sends all of it before it reads the answer, and then the next request on the same connection.
     let mut tcp = TcpStream::connect(guarded.server.address).await.unwrap();
     tcp.write_all(head(&format!("content-length: {MB}")).as_bytes()).await.unwrap();
     tcp.write_all(&vec![b' '; MB]).await.unwrap();
@@ -104,7 +104,7 @@ async fn a_large_request_of_nobody_is_refused_by_its_head_or_after_a_few_kilobyt
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     tcp.write_all([head(&format!("content-length: {}", ping.len())), ping.to_owned()].concat().as_bytes()).await.unwrap();
     assert!(answered(&mut tcp).await.starts_with("HTTP/1.1 200"));
-    // What it takes to log in is less, and who has a token sends as much as may be.
+    // A login needs less, and a caller with a token may send up to the limit.
     assert_eq!(guarded.server.post(&format!("{ping}{}", " ".repeat(10_000))).await.0, 200);
     let secret = guarded.secret(guarded.identity(&[Role::Caller]).await).await;
     let (status, answer) = guarded.server.post_with(&format!("Bearer {secret}"), &padded("create_job", MB)).await;
@@ -235,7 +235,7 @@ async fn strangers_who_take_every_place_make_way_for_whoever_has_a_token() {
     let mut nothing = [0];
     let closed = tokio::time::timeout(PATIENCE, silent.read(&mut nothing)).await.expect("the oldest has made way");
     assert!(matches!(closed, Ok(0) | Err(_)), "{closed:?}");
-    // Nobody who has logged in has made way.
+    // No client with a login was closed.
     for client in clients.iter().chain([&mine]) {
         job(client).await;
     }

@@ -46,7 +46,7 @@ async fn a_token_that_is_revoked_ends_at_once_on_connections_that_are_open() {
     let (one, other) = (guarded.client(identity).await, guarded.client(identity).await);
     let tokens = one.list_tokens(identity).await.unwrap();
     assert_eq!(tokens.len(), 2);
-    // It waits for a job that nobody runs.
+    // It waits for a job that no actor runs.
     let id = job(&one).await;
     let waiting = tokio::spawn({
         let one = one.clone();
@@ -152,7 +152,7 @@ async fn whoever_tries_tokens_is_slowed_down() {
             status => panic!("{status} {answer}"),
         }
     }
-    // A busy machine may take longer than the rate allows for all of them, but not for so many.
+    // A busy machine may be too slow for the rate to refuse all of them, but not this many.
     assert!(slowed.is_none_or(|answer| answer.contains("wrong tokens or logins a second")));
 }
 
@@ -198,7 +198,7 @@ async fn a_subscription_ends_with_the_role_that_it_needs() {
     assert_eq!(next().await["params"]["result"]["type"], "began");
     guarded.house.dispatcher.create(crate::support::spec("1")).await.unwrap();
     assert_eq!(next().await["params"]["result"]["type"], "event");
-    // That of another one changes nothing.
+    // The token of another identity changes nothing.
     guarded.authority.set_role(CONTEXT, other, Role::Reader, false).await.unwrap();
     guarded.house.dispatcher.create(crate::support::spec("1")).await.unwrap();
     assert_eq!(next().await["params"]["result"]["type"], "event");

@@ -1,4 +1,4 @@
-//! Who shows a good token is not told that it is none, because it cannot be read.
+//! A token that cannot be read is not reported as invalid.
 
 use super::*;
 
@@ -54,7 +54,7 @@ async fn who_may_do_what_stays_as_it_was_while_another_program_has_spoilt_what_t
     other.follow().await.unwrap();
     assert!(other.has_login(), "nobody is let in who was not");
     assert!(other.context(made).is_some() && other.has_role(reader, CONTEXT, Role::Reader));
-    // What changes is seen all the same.
+    // Changes are still seen.
     guarded.authority.set_role(CONTEXT, reader, Role::Reader, false).await.unwrap();
     other.follow().await.unwrap();
     assert!(!other.has_role(reader, CONTEXT, Role::Reader));

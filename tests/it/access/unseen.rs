@@ -1,4 +1,4 @@
-//! A change of rights is seen by every server, whatever becomes of the one that made it, and of Redis.
+//! Every server sees a change of rights, even if the server that made it or Redis fails.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ async fn a_revocation_is_seen_whose_server_was_killed_before_it_could_tell() {
     guarded.authority.set_role(context, reader, Role::Reader, true).await.unwrap();
     let (_server, other) = Server::guarded(&guarded.house.dispatcher).await;
     assert!(other.has_role(reader, context, Role::Reader));
-    // All that a server does until it is killed.
+    // Everything that a server does before it is killed.
     let store = guarded.house.dispatcher.opened(context).unwrap();
     let token = guarded.house.store.contexts().announce_change(context).await.unwrap();
     store.access().set_role(reader, Role::Reader, false).await.unwrap();

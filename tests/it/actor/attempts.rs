@@ -1,4 +1,4 @@
-//! What became of each attempt of a job is kept: who ran it, when, why it failed, and what it used.
+//! Records of the attempts of a job: the actor, the time, the error and the resources used.
 
 use std::time::Duration;
 

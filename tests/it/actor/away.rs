@@ -1,4 +1,4 @@
-//! What scripts ask while Redis does nothing at all: it is answered when Redis is back, and done once.
+//! Host calls of scripts while Redis does not respond: each is carried out once, and answered when Redis is back.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -34,7 +34,7 @@ async fn halted(house: &House, jobs: Vec<JobSpec>, begins_after: u32, away: Dura
     ends
 }
 
-/// How a job ended. That Redis is back is seen a little later here, too.
+/// The end of a job. It may show up a little later than the return of Redis.
 async fn ended(house: &House, id: &JobId) -> Result<JobResult, Error> {
     until("the end of a job", || async {
         match house.dispatcher.wait(CONTEXT, id, PATIENCE).await {
@@ -163,7 +163,7 @@ async fn a_child_with_a_key_whose_creation_was_done_and_not_answered_is_found_by
     house.close().await;
 }
 
-/// Has the one job that waits be taken, as the pool of a server does. Gives its claim.
+/// Fetches the one waiting job, as the pool of a server does. Returns its claim.
 async fn claim(store: &Store) -> u32 {
     let actors = [ActorRoom { actor: "osis:default:7".into(), room: 1 }];
     let queues = [("hero:q:work:type:osis".to_owned(), 0)];
@@ -180,7 +180,7 @@ async fn size(shelf: &Objects) -> u64 {
     stored.to_value().unwrap()["size"].as_u64().unwrap()
 }
 
-/// That nothing was done, for this reason.
+/// Asserts that nothing was done, for this reason.
 fn refused<T: std::fmt::Debug>(asked: Result<T, Error>, why: &str) {
     match asked {
         Err(Error::Invalid { param: "job", message }) if message.contains(why) && message.ends_with("nothing was done") => {}
@@ -188,7 +188,7 @@ fn refused<T: std::fmt::Debug>(asked: Result<T, Error>, why: &str) {
     }
 }
 
-/// An answer that was noted for one host call is that of no other, and what comes late is not done.
+/// An answer recorded for one host call belongs to no other, and late calls are not carried out.
 #[tokio::test]
 async fn a_question_that_is_asked_again_is_answered_as_it_was_and_one_that_comes_after_the_next_does_nothing() {
     let house = House::empty().await;
@@ -199,13 +199,13 @@ async fn a_question_that_is_asked_again_is_answered_as_it_was_and_one_that_comes
     let of = |number| hero::store::HostCallId { job: id.clone(), claim, number };
     shelf.set_once(&things, &thing(1), Some(&of(9))).await.unwrap();
     shelf.set_once(&things, &thing(2), None).await.unwrap();
-    // The first one, once more: what came after it stays.
+    // Repeats the first call: the effects of later calls stay.
     shelf.set_once(&things, &thing(1), Some(&of(9))).await.unwrap();
     assert_eq!(size(&shelf).await, 2);
-    // Numbers are compared as such.
+    // Numbers are compared as numbers.
     shelf.set_once(&things, &thing(3), Some(&of(10))).await.unwrap();
     assert_eq!(size(&shelf).await, 3);
-    // What was sent before the connection broke arrives only now.
+    // A call from before the connection broke arrives only now.
     refused(shelf.set_once(&things, &thing(1), Some(&of(9))).await, "something else");
     refused(shelf.delete_once(&things, &a, Some(&of(8))).await, "something else");
     shelf.index(&things, &["size".to_owned()]).await.unwrap();
@@ -221,7 +221,7 @@ async fn a_question_that_is_asked_again_is_answered_as_it_was_and_one_that_comes
     house.close().await;
 }
 
-/// A refusal is an answer as well: what the script was told holds, also where there is room when it is asked once more.
+/// A refusal is an answer, too: it stays valid for a repeated call, even if there is room by then.
 #[tokio::test]
 async fn a_question_that_was_refused_stays_refused_however_often_it_is_asked() {
     let house = House::empty().await;
@@ -267,7 +267,7 @@ async fn what_an_attempt_asks_that_lost_its_lease_is_not_done_and_the_next_attem
     }
     // Nor does anybody else act for the claim that holds the job.
     refused(shelf.delete_once(&things, &a, Some(&of(second, 4))).await, "lost its lease");
-    // What the second attempt asks again is not done twice.
+    // Calls that the second attempt repeats are not carried out twice.
     shelf_of_other.set_once(&things, &thing(2), Some(&of(second, 3))).await.unwrap();
     assert_eq!(size(&shelf).await, 3);
     assert_eq!(house.store.objects().indexes(&things).await.unwrap().len(), 1);

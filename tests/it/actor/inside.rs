@@ -1,4 +1,4 @@
-//! What scripts do from inside jobs: create others, and tell how far they are.
+//! Scripts create other jobs and report progress from inside jobs.
 
 use futures_util::StreamExt as _;
 use hero::dispatch::{Error, Followed};

@@ -1,4 +1,4 @@
-//! What happens to runs whose lease was lost, and to claims that the pool does not know of.
+//! Runs whose lease was lost, and claims that the pool does not know.
 
 use std::time::Duration;
 
@@ -29,9 +29,9 @@ async fn a_fetch_that_redis_executes_when_nobody_waits_for_it_costs_its_jobs_no_
         let _: i64 = house.redis.run(&["CLIENT", "KILL", "ID", &client]).await;
     }
     let _: () = house.redis.run(&["CLIENT", "UNPAUSE"]).await;
-    // The pool has looked what it holds, and works again.
+    // The pool has checked its claims, and works again.
     until("a job that runs", || async { house.run("1").await.ok() }).await;
-    // Only now the fetch arrives. It finds what nobody else takes.
+    // The fetch arrives only now. It finds jobs that no other actor takes.
     let late = house.redis.plan().named(house.store.server().clone()).store().await;
     let id = house.start(JobSpec { group: Some("other".parse().unwrap()), ..spec("1") }).await;
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
@@ -49,7 +49,7 @@ async fn a_job_whose_lease_was_lost_runs_again_in_the_same_pool_and_a_stop_ends_
     let house = House::open(2).await;
     let id = house.start(spec("loop {}")).await;
     house.is(&id, Status::Started).await;
-    // As after a pause of this machine: another server finds that the lease is over.
+    // As after a pause of this machine: another server finds that the lease has expired.
     let other = house.redis.store().await;
     other.clock().advance(Duration::from_secs(31));
     assert_eq!(other.queues().reap(128).await.unwrap(), Some(1));
@@ -91,7 +91,7 @@ async fn a_right_that_is_missing_for_longer_than_a_lease_costs_no_job_its_attemp
     house.close().await;
 }
 
-/// A job that runs with a lease of 400 ms which nobody renews, and a reaper that has not looked yet.
+/// A job that runs with a lease of 400 ms which is not renewed, and a reaper that has not run yet.
 async fn with_a_short_lease() -> (Redis, Store, JobId, Reaper) {
     let redis = Redis::start().await;
     let store = redis.plan().lasting(Periods { lease: Duration::from_millis(400), ..Periods::default() }).store().await;

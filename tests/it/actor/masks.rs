@@ -85,7 +85,7 @@ async fn a_variable_that_is_named_as_plain_is_no_secret_and_a_short_secret_is_ma
     let page = house.dispatcher.logs(CONTEXT, &id, None, 10).await.unwrap();
     assert_eq!(page.lines[0].text, "production of Ada in prod: ***, *** of 1471109");
     let shown = house.dispatcher.job(CONTEXT, &id).await.unwrap().env_vars;
-    // What is shown of a plain variable has no secret of another one in it.
+    // The shown part of a plain variable contains no secret of another variable.
     let expected = [
         ("MODE", "prod"),
         ("CUSTOMER", "Ada"),

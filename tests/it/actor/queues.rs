@@ -1,4 +1,4 @@
-//! Pools under a limit, under a pause, and with callers that take turns.
+//! Pools with limits, with pauses, and with callers that take turns.
 
 use std::collections::{HashMap, HashSet};
 
@@ -123,7 +123,7 @@ async fn fetches_look_into_the_queues_of_instances_only_where_something_may_lie_
         queues_of_fetches(&house).await.iter().any(|queues| !queues.contains(":inst:")).then_some(())
     })
     .await;
-    // What is put there by this server, another one or a foreign program is found all the same.
+    // Jobs added by this server, another server or a foreign program are still found.
     let own = house.start(JobSpec { instance: Some(1), ..spec("1") }).await;
     house.is(&own, Status::Finished).await;
     let other = house.redis.store().await;
@@ -148,7 +148,7 @@ async fn stays(house: &House, id: &JobId) -> bool {
     house.dispatcher.wait(CONTEXT, id, std::time::Duration::from_secs(2)).await.is_err()
 }
 
-/// A job that nobody takes any more. A fetch that is under way when a pool is told to take none may take one yet.
+/// A job that no actor fetches any more. A fetch that is in flight when a pool is told to stop may still take a job.
 async fn not_taken(house: &House) -> JobId {
     let started = std::time::Instant::now();
     loop {
@@ -176,7 +176,7 @@ async fn a_pool_that_pauses_takes_no_jobs_and_one_that_leaves_ends_when_its_jobs
     all_finished(&house, &[waiting]).await;
     pool.leave();
     let late = not_taken(&house).await;
-    // Nothing brings it back, and what runs is not requeued.
+    // Nothing brings it back, and running jobs are not requeued.
     pool.pause(false);
     assert!(stays(&house, &late).await);
     assert_eq!(house.dispatcher.status(CONTEXT, &long).await.unwrap(), Status::Started);

@@ -1,4 +1,4 @@
-//! What shows of records that are missing at the beginning, and of a log of which nothing is left.
+//! Detection of records that are missing at the beginning, and of a log that is gone entirely.
 
 use super::chain::{first, several};
 use super::*;

@@ -1,4 +1,4 @@
-//! Which calls are records.
+//! The calls that the audit log records.
 
 use super::*;
 

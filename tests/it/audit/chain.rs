@@ -1,9 +1,9 @@
-//! What shows: records that were removed, changed or put elsewhere, files and ends that are missing.
+//! Detection of records that were removed, changed or moved, and of missing files and ends.
 
 use super::*;
 use hero::audit::Error;
 
-/// The first fault: where it is and what it is.
+/// The first fault: its place and its kind.
 pub(super) fn first(report: &Report) -> (u64, Option<u64>, String) {
     let fault = report.faults.first().unwrap_or_else(|| panic!("no fault: {report:?}"));
     (fault.line, fault.seq, fault.why.clone())
@@ -159,7 +159,7 @@ async fn another_key_and_another_process_are_refused() {
     assert!(refused.contains("put the key back") && refused.contains("audit_key_file"), "{refused}");
 }
 
-/// So many records that there are several files.
+/// A number of records that fills several files.
 pub(super) async fn several(ground: &Ground, quota: u64) {
     let audit = ground.open_with(4096, quota);
     for number in 0..200_u32 {

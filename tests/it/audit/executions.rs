@@ -1,4 +1,4 @@
-//! Attempts of jobs, what scripts start, and what schedules start.
+//! Records of job attempts, and of work that scripts and schedules start.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The audit log: what is a record, and what shows that one is missing.
+//! The audit log: its records, and the detection of missing ones.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
 mod beginning;
@@ -44,7 +44,7 @@ impl Ground {
         Settings { directory: self.directory(), key: self.key.clone(), file_bytes, quota, begun: false }
     }
 
-    /// Writes a log of so many grants and ends it.
+    /// Writes a log of this number of grants and ends it.
     async fn write(&self, count: u32) {
         let audit = self.open();
         (0..count).for_each(|number| audit.note(|| grant(&format!("identity:{number}"))));
@@ -87,7 +87,7 @@ fn grant(object: &str) -> Record {
     Record { object: Some(object.to_owned()), context: Some(CONTEXT), ..Record::new(Who::Operator, "grant", Outcome::Ok) }
 }
 
-/// Who, what and how it ended, of each record but those of the log itself.
+/// The caller, action and outcome of each record, without those of the log itself.
 fn told(entries: &[Entry]) -> Vec<(String, String, String)> {
     let of_callers = entries.iter().filter(|entry| !entry.what.starts_with("audit_"));
     of_callers.map(|entry| (entry.who.clone(), entry.what.clone(), entry.outcome.clone())).collect()
@@ -110,7 +110,7 @@ impl Recorded {
         Self { ground, audit, house, server, authority }
     }
 
-    /// What is in the log by now.
+    /// The current content of the log.
     async fn entries(&self) -> Vec<Entry> {
         self.audit.written().await;
         self.ground.entries()

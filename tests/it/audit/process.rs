@@ -1,4 +1,4 @@
-//! The whole program: servers and actors that are killed, and the commands that look at the log.
+//! The whole program: killed servers and actors, and the commands that read the log.
 
 use std::process::Output;
 
@@ -35,7 +35,7 @@ impl Home {
         (status.code().unwrap(), text(stdout), text(stderr))
     }
 
-    /// All that is in the files of the log.
+    /// The content of all files of the log.
     fn bytes(&self) -> String {
         let entries = std::fs::read_dir(self.log()).unwrap().map(|entry| entry.unwrap().path());
         entries.map(|path| String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned()).collect()

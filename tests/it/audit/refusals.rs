@@ -1,4 +1,4 @@
-//! Who is refused, and who logs in.
+//! Records of refused calls and of logins.
 
 use super::*;
 use hero::access::IdentityChange;

@@ -19,14 +19,14 @@ pub enum Ground {
 }
 
 impl Ground {
-    /// A cluster that keeps what it has acknowledged.
+    /// A cluster that keeps everything that it acknowledged.
     pub async fn cluster() -> Self {
         let cluster = Cluster::start(&["--appendonly", "yes", "--appendfsync", "always"]).await;
         let slot = HashSlot::of(&cluster, "{ctx:0}:hero:x").await;
         Self::Cluster(cluster, Arc::new(slot))
     }
 
-    /// What stands before `hero:` in every key.
+    /// The prefix before `hero:` in every key.
     pub fn prefix(&self) -> &'static str {
         match self {
             Self::Private(_) => "",
@@ -81,7 +81,7 @@ impl Ground {
         }
     }
 
-    /// How often a move was held up because a node was full.
+    /// The number of moves that were delayed because a node was full.
     pub fn held_up(&self) -> usize {
         match self {
             Self::Private(_) => 0,

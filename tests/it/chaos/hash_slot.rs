@@ -11,7 +11,7 @@ pub struct HashSlot {
     number: String,
     /// The node that has it. It changes when a move is over.
     home: AtomicUsize,
-    /// How often a key could not move because the other node was full.
+    /// The number of times a key could not move because the other node was full.
     refused: AtomicUsize,
 }
 

@@ -11,11 +11,11 @@ use rand::{Rng as _, SeedableRng as _};
 use super::town::Addresses;
 use crate::support::PATIENCE;
 
-/// The code of what the status of a job does not allow: it exists, or was started, already.
+/// The error code for a job whose status does not allow the call: it already exists, or was already started.
 const STATE: i32 = 1002;
-/// The code of what there is no room for.
+/// The error code for a lack of room.
 const FULL: i32 = 1007;
-/// So many jobs of a client may be under way.
+/// The maximum number of jobs of a client in flight.
 const UNDER_WAY: usize = 12;
 
 /// How a job has to end if it is not killed too often.
@@ -34,7 +34,7 @@ impl Jobs {
         self.0.lock().unwrap().len()
     }
 
-    /// How many calls were refused because Redis was full.
+    /// The number of calls that were refused because Redis was full.
     pub fn refused(&self) -> usize {
         self.2.load(Ordering::Relaxed)
     }
@@ -173,7 +173,7 @@ async fn wait_for_all(caller: &mut Caller, under_way: &mut Vec<(JobId, End)>) {
     }
 }
 
-/// What a caller is told has to be true, too.
+/// Checks that an answer to a caller is correct, too.
 fn check(id: &JobId, end: &End, answer: Result<String, Error>) {
     match (answer, end) {
         (Ok(output), End::Output(expected)) => assert_eq!(output, *expected, "{id}"),

@@ -1,5 +1,5 @@
-//! Everything is killed again and again, Redis is full, clocks jump, processes sleep, and the keys move from node to node of a cluster, at
-//! random moments under load, and nothing that was acknowledged gets lost.
+//! Chaos tests: at random moments under load, processes are killed or suspended, Redis is full, clocks jump, and keys
+//! move between the nodes of a cluster. Nothing that was acknowledged is lost.
 
 mod ground;
 mod hash_slot;
@@ -17,7 +17,7 @@ use crate::support::{Kin, random, until};
 use load::{Jobs, submit};
 use town::{Fault, Town};
 
-/// So many clients submit them.
+/// The number of clients that submit jobs.
 const CLIENTS: usize = 8;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -30,7 +30,7 @@ async fn every_acknowledged_job_ends_once_whatever_happens_in_a_cluster_whose_sl
     survive(Town::on_a_cluster().await, &Fault::CLUSTER, 1200).await;
 }
 
-/// Has all the faults happen under the load of at least so many jobs.
+/// Runs all the faults under the load of at least this number of jobs.
 async fn survive(mut town: Town, faults: &[(Fault, usize)], enough_jobs: usize) {
     let mut random = random();
     let (jobs, enough) = (Arc::new(Jobs::default()), Arc::new(AtomicBool::new(false)));

@@ -14,7 +14,7 @@ struct Change {
     kind: Option<String>,
 }
 
-/// What Redis has on record when all is quiet. Gives how many crashes that is.
+/// Checks the records in Redis after all work is done. Returns the number of crashes.
 pub async fn check(town: &Town, jobs: &Jobs) -> usize {
     until("nothing is under way", || async {
         let busy: [u64; 3] = [
@@ -63,7 +63,7 @@ pub async fn check(town: &Town, jobs: &Jobs) -> usize {
     changes.values().flatten().filter(|change| change.kind.as_deref() == Some("crashed")).count()
 }
 
-/// That a job ended as it should, once, and that its history leads there.
+/// Asserts that a job ended as it should, once, and that its history leads there.
 fn check_job(end: &End, hash: &HashMap<String, String>, changes: &[Change]) -> Result<(), &'static str> {
     let number = |field: &str| hash.get(field).map_or(0, |number| number.parse::<u32>().unwrap());
     let is = |truth: bool, why: &'static str| if truth { Ok(()) } else { Err(why) };
@@ -101,7 +101,7 @@ fn check_job(end: &End, hash: &HashMap<String, String>, changes: &[Change]) -> R
     is(attempt == number("attempt") + u32::try_from(released.count()).unwrap(), "its attempts are not all on record")
 }
 
-/// That nothing is left behind without an end or an owner.
+/// Asserts that every remaining key has an end or an owner.
 async fn check_keys(town: &Town) {
     assert_eq!(town.misplaced_keys().await, Vec::<String>::new());
     let keys: Vec<String> = town.redis(&["KEYS", "*"]).await;

@@ -11,7 +11,7 @@ use super::ground::Ground;
 use super::load::Jobs;
 use crate::support::{Kin, PATIENCE, Process, faketime, until};
 
-/// What can happen.
+/// The possible faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// kill -9.
@@ -25,7 +25,7 @@ pub enum Fault {
     Clock,
     /// The second server, or the actors, sleep for longer than a lease.
     Sleep,
-    /// All keys move to another node of a cluster, one by one, while other things happen.
+    /// All keys move to another node of a cluster, one by one, while other faults happen.
     HashSlot,
 }
 
@@ -53,7 +53,7 @@ impl Fault {
         (Self::HashSlot, 6),
     ];
 
-    /// What may happen while keys move.
+    /// The faults that may happen while keys move.
     const MEANWHILE: [Self; 7] = [Self::Engine, Self::Server, Self::Actors, Self::Redis, Self::Brim, Self::Clock, Self::Sleep];
 }
 
@@ -110,7 +110,7 @@ impl Town {
         self.faults.clone()
     }
 
-    /// What the clocks of the second server and of the actors are off by: `faketime` reads it.
+    /// The clock offset of the second server and of the actors, which `faketime` reads.
     fn clock(&self) -> std::path::PathBuf {
         self.home.path().join("clock")
     }
@@ -205,7 +205,7 @@ impl Town {
         self.seen.iter().cloned().collect()
     }
 
-    /// What all keys begin with.
+    /// The prefix of all keys.
     pub fn prefix(&self) -> &'static str {
         self.ground.prefix()
     }

@@ -1,4 +1,4 @@
-//! `hero call`, against a server that has whatever the document names, and one that has nothing.
+//! `hero call`, against a server that has every item the document names, and an empty one.
 
 use std::process::Stdio;
 
@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::{Ended, Hero};
 
-/// A server that answers each method with its name and what it was given.
+/// A server that answers each method with its name and parameters.
 async fn echo(document: &Value) -> (String, ServerHandle) {
     let mut module = RpcModule::new(());
     let methods = || document["methods"].as_array().unwrap().iter();

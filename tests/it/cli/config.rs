@@ -1,4 +1,4 @@
-//! Where settings come from.
+//! The sources of settings.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Which settings are refused, and of which it is warned.
+//! Settings that are refused, and settings that cause a warning.
 
 use super::Hero;
 

@@ -1,4 +1,4 @@
-//! The scripts in `examples/` are real: each says what it shows, compiles, and does it.
+//! The scripts in `examples/` compile, start with a description, and do what it says.
 
 use rhai::{Dynamic, Engine, Scope};
 use serde_json::{Value, json};

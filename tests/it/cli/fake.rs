@@ -1,4 +1,4 @@
-//! The client commands against a server of a few lines, whose answers the test chooses.
+//! Client commands against a small fake server, whose answers the test chooses.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! What `--help` says, kept as snapshots.
+//! The output of `--help`, kept as snapshots.
 
 use std::collections::BTreeSet;
 

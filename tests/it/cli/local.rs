@@ -1,4 +1,4 @@
-//! The commands that help to write scripts, and need no server: `hero functions`, `hero check`, `hero repl`.
+//! Commands for script authors that need no server: `hero functions`, `hero check`, `hero repl`.
 
 use serde_json::{Value, json};
 
@@ -167,7 +167,7 @@ fn what_cannot_be_checked_is_told() {
     assert_eq!(hero.run(&["check"]).code, 2);
 }
 
-/// What a session prints for lines that come from a pipe.
+/// The output of a session for lines from a pipe.
 fn session(hero: &Hero, lines: &str) -> (String, String) {
     use std::io::Write as _;
     let mut command = hero.command(&["repl"]);

@@ -1,4 +1,4 @@
-//! The program itself: arguments, settings, exit codes.
+//! The command line program: arguments, settings, exit codes.
 
 mod call;
 mod config;
@@ -20,7 +20,7 @@ struct Hero {
     env: Vec<(String, String)>,
 }
 
-/// How a run of the program ended.
+/// The outcome of a run of the program.
 struct Ended {
     code: i32,
     out: String,

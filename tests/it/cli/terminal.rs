@@ -1,4 +1,4 @@
-//! Whatever a server, a job or a foreign program says, nothing in it controls the terminal on which it is shown.
+//! Text from a server, a job or another program never controls the terminal that shows it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -43,7 +43,7 @@ const METHODS: [&str; 19] = [
     "delete_schedule",
 ];
 
-/// Every command that shows what a server says.
+/// Every command that shows text from a server.
 const COMMANDS: [&[&str]; 21] = [
     &["run", "a.rhai"],
     &["job", "create", "-e", "1", "--start"],

@@ -1,4 +1,4 @@
-//! The client in Rust, whose server is killed, or is none of ours.
+//! The Rust client, with a server that is killed, and with servers other than hero.
 
 use std::time::Duration;
 

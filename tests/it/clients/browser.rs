@@ -1,4 +1,4 @@
-//! The documents in Chromium: from a server, and from the folder that `hero docs` writes.
+//! The documents in Chromium: served by a server, and from the folder that `hero docs` writes.
 
 use super::*;
 use crate::support::{Process, hero};

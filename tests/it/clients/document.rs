@@ -1,4 +1,4 @@
-//! What tools make of the committed `openrpc.json`, and of the document that a server gives of itself.
+//! Tools read the committed `openrpc.json`, and the document that a server returns.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ fn document() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("openrpc.json")
 }
 
-/// Where servers take calls over HTTP.
+/// The URL where servers accept calls over HTTP.
 fn http(server: &Server) -> String {
     server.url().replacen("ws", "http", 1)
 }

@@ -1,7 +1,7 @@
-//! The guides, each from its first line to its last, as they are printed: files are written, commands run, and they print what stands below them.
-//!
-//! A block whose first line is a comment with the name of a file is that file. A block of the language `console` is typed: behind `$` stands a command,
-//! and below it what it prints, where `…` is anything. What is `before` belongs to another system and is only read by its language.
+//! Runs each guide from its first line to its last: writes the files, runs the commands, and compares their output with
+//! the guide. A block whose first line is a comment with a file name is that file. A block of the language `console` is
+//! typed: `$` starts a command, and its output follows, where `…` matches anything. A block marked `before` belongs to
+//! another system; only its syntax is checked.
 
 use std::os::unix::fs::symlink;
 
@@ -12,10 +12,10 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use super::*;
 use crate::support::{Process, Redis, free_ports, hero};
 
-/// What the shell says when a command has ended, with its exit code.
+/// The marker that the shell prints when a command has ended, with its exit code.
 const END: &str = "-- ended with";
 
-/// A block of code: what stands behind the fence, and its lines.
+/// A code block: the text after the fence, and its lines.
 fn blocks(text: &str) -> Vec<(&str, Vec<&str>)> {
     let (mut found, mut open) = (Vec::new(), None::<(&str, Vec<&str>)>);
     for line in text.lines() {
@@ -82,9 +82,9 @@ impl Reader {
         self.server.as_ref().map_or(text.clone(), |server| text.replace("ws://127.0.0.1:8700", &server.url()))
     }
 
-    /// Types a command and gives what it printed.
+    /// Types a command and returns its output.
     async fn types(&mut self, command: &str) -> String {
-        // What stays in the background says nothing here.
+        // Commands that stay in the background print nothing here.
         let command = command.strip_suffix('&').map_or(command.to_owned(), |command| format!("{command}> background 2>&1 &"));
         let typed = format!("{{ {command}\n}} < /dev/null\nprintf '\\n{END} %s\\n' \"$?\"\n");
         self.keyboard.write_all(typed.as_bytes()).await.unwrap();
@@ -142,7 +142,7 @@ impl Reader {
         std::fs::write(self.directory.path().join(name), self.here(&kept.join("\n"))).unwrap();
     }
 
-    /// Types what stands behind each `$`, and compares. How many commands there were.
+    /// Types the text after each `$`, and compares the output. Returns the number of commands.
     async fn follows(&mut self, lines: &[&str]) -> usize {
         let mut commands: Vec<(&str, Vec<&str>)> = Vec::new();
         for line in lines {

@@ -1,4 +1,4 @@
-//! wscat at a terminal, as the README shows it.
+//! wscat at a terminal, as in the README.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -16,7 +16,7 @@ pub(super) struct Wscat {
 impl Wscat {
     pub(super) async fn connect(url: &str) -> Self {
         let program = modules().join("wscat/bin/wscat");
-        // It reads lines only once it is connected, and says so only to a terminal.
+        // It reads lines only after it has connected, and reports this only to a terminal.
         let mut command = bare("script");
         command.args(["-qec", &format!("node '{}' --no-color --connect {url}", program.display()), "/dev/null"]);
         let process = command.env("TERM", "dumb").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();

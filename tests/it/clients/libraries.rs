@@ -1,4 +1,5 @@
-//! JSON-RPC client libraries call, are refused, notify while a call waits, and, on a WebSocket that has room for that, follow a log.
+//! JSON-RPC client libraries make calls, get errors, send notifications during a wait, and, if their WebSocket supports
+//! it, follow a log.
 
 use super::*;
 

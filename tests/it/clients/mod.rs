@@ -1,4 +1,5 @@
-//! Programs that nobody here wrote, against a real server: what they are is pinned in `tests/clients`, and `docs/clients.md` has the table.
+//! Third-party programs against a real server. `tests/clients` pins their versions, and `docs/clients.md` has the
+//! table.
 
 mod browser;
 mod document;
@@ -26,7 +27,7 @@ fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
 }
 
-/// What the set-up made of a lock file, if it is of that file as it is now.
+/// The directory that the set-up made from a lock file. Panics if it does not match the current file.
 fn installed(lock: &str, made: &str) -> PathBuf {
     let (wanted, made) = (home().join(lock), home().join(made));
     let was = std::fs::read(made.join(".lock")).ok();
@@ -42,7 +43,7 @@ fn modules() -> PathBuf {
     installed("package-lock.json", "node_modules")
 }
 
-/// Node, with a program of `tests/clients` or of what is installed there.
+/// Node, with a program from `tests/clients` or from the packages installed there.
 fn node(program: impl AsRef<Path>) -> Command {
     modules();
     let mut command = bare("node");
@@ -50,7 +51,7 @@ fn node(program: impl AsRef<Path>) -> Command {
     command
 }
 
-/// What is installed for Python.
+/// The virtual environment of Python.
 fn environment() -> PathBuf {
     installed("requirements.txt", "venv")
 }

@@ -1,4 +1,5 @@
-//! The examples of `docs/methods`, each as it is printed there: all of one language on a fresh server, in the order of the document.
+//! Runs the examples of `docs/methods` exactly as shown: all examples of one language on a fresh server, in document
+//! order.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +46,7 @@ fn printed() -> BTreeMap<String, Vec<Programs>> {
     found
 }
 
-/// Runs the examples of a language one after another. `run` gives what a program gave, or why it failed.
+/// Runs the examples of a language one after another. `run` returns the output of a program, or its error.
 async fn tell(language: &str, mut run: impl AsyncFnMut(&str) -> Result<Value, String>) {
     let (printed, mut made, mut at) = (printed(), Made::default(), BTreeMap::<String, usize>::new());
     let mut told = 0;
@@ -70,13 +71,13 @@ async fn tell(language: &str, mut run: impl AsyncFnMut(&str) -> Result<Value, St
                 }
                 // Which item comes first depends on when one asks.
                 (Some(item), None) if item["type"] == answer["type"] => Ok(()),
-                // It may have ended by itself.
+                // The subscription may have ended by itself.
                 (None, None) if follows && answer.is_boolean() => Ok(()),
                 _ => made.agree(name, &example.result, &answer),
             };
             match run(&program).await.and_then(agrees) {
                 Ok(()) => break,
-                // What the server does in the background may not be done yet.
+                // Background work of the server may not be done yet.
                 Err(_) if example.reads() && begun.elapsed() < PATIENCE => {}
                 Err(difference) => panic!("{language}, {name}: {difference}\n{program}"),
             }
@@ -85,7 +86,7 @@ async fn tell(language: &str, mut run: impl AsyncFnMut(&str) -> Result<Value, St
     assert!(told > 70, "examples are not found any more: {told}");
 }
 
-/// A fresh server, and what it lives in.
+/// A fresh server, and its temporary directory.
 async fn fresh() -> (tempfile::TempDir, Process) {
     let home = tempfile::tempdir().unwrap();
     let server = Process::serve(&home.path().join("data"), &[]).await;

@@ -1,4 +1,4 @@
-//! The client in Python of `clients/python`: what it is made of, its own tests, and its worker.
+//! The Python client in `clients/python`: its generated code, its own tests, and its worker.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ fn clients() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("clients")
 }
 
-/// A program of what `make setup-tests` installed for the client, if it is of its lock files as they are now.
+/// A program that `make setup-tests` installed for the client, if it matches the current lock files.
 pub(super) fn program(name: &str) -> Command {
     let home = clients().join("python");
     let read = |file: &str| std::fs::read_to_string(home.join(file)).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The first program in Rust, and jsonrpsee's own client: that ends a connection, with every call in flight, at an answer to nothing that it asked.
+//! The first program in Rust, and jsonrpsee's own client: an unexpected answer makes that client close the connection,
+//! with all calls in flight.
 
 use futures_util::future;
 use jsonrpsee::core::client::{ClientT as _, Error, Subscription, SubscriptionClientT as _};
@@ -57,7 +58,7 @@ async fn a_notification_of_jsonrpsees_client_is_carried_out_and_leaves_the_calls
     let id = call(&client, "create_job", &json!("40 + 2")).await.unwrap();
     let waits = future::join_all((0..8).map(|_| call(&client, "wait_job", &id)));
     let notify = async {
-        // These are refused, which nobody is told.
+        // The server refuses these, but does not answer notifications.
         client.notification("no_such_method", rpc_params![]).await.unwrap();
         client.notification("start_job", rpc_params!["not an id"]).await.unwrap();
         client.notification("start_job", rpc_params![&id]).await.unwrap();

@@ -1,4 +1,4 @@
-//! `docs/clients.md` says what `make setup-tests` installs.
+//! `docs/clients.md` lists the programs that `make setup-tests` installs.
 
 use serde_json::Value;
 

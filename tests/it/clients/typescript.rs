@@ -1,4 +1,4 @@
-//! The client in TypeScript of `clients/typescript`: its own tests, and what they are held to.
+//! The TypeScript client in `clients/typescript`: its own tests, and the checks that they must pass.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use super::{bare, runs};
 use crate::support::hero;
 
-/// A program of what `make setup-tests` installed for the client, if it is of its lock file as it is now.
+/// A program that `make setup-tests` installed for the client, if it matches the current lock file.
 fn program(path: &str) -> Command {
     let home = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("clients/typescript");
     let read = |file: &str| std::fs::read(home.join(file)).ok();
@@ -23,7 +23,7 @@ fn program(path: &str) -> Command {
     command
 }
 
-/// Vitest keeps what it transforms in one directory, which two of it at once take from each other.
+/// Vitest keeps transformed files in one directory, where two concurrent runs would conflict.
 static VITEST: Mutex<()> = Mutex::const_new(());
 
 /// Builds it, as others install it.
@@ -31,7 +31,7 @@ async fn build() {
     runs(program("typescript/bin/tsc").args(["--project", "tsconfig.build.json"])).await;
 }
 
-/// Has programs in a directory import it by its name. They get a copy, because other tests build it anew.
+/// Lets programs in a directory import the client by its name. They get a copy, because other tests rebuild it.
 pub(super) async fn install(directory: &Path) {
     let _alone = VITEST.lock().await;
     build().await;
@@ -45,7 +45,7 @@ pub(super) async fn install(directory: &Path) {
 /// Its own tests, of these files.
 async fn pass(files: &[&str]) {
     let _alone = VITEST.lock().await;
-    // The README, the sizes, and what is loaded only where it is needed are of what others install.
+    // The README, the sizes and the lazily loaded code are tested with the package that users install.
     build().await;
     let mut command = program("vitest/vitest.mjs");
     command.args(["run", "--no-color"]).args(files.iter().map(|file| format!("test/{file}.test.ts")));
@@ -63,7 +63,7 @@ async fn the_client_in_typescript_is_strictly_typed_linted_and_formatted() {
 #[tokio::test]
 async fn the_client_in_typescript_is_documented_without_a_warning() {
     let out = tempfile::tempdir().unwrap();
-    // `typedoc.json` makes errors of warnings: a link to nothing, a comment that nobody reads.
+    // `typedoc.json` turns warnings into errors: broken links, and comments that are not used.
     runs(program("typedoc/bin/typedoc").arg("--out").arg(out.path())).await;
     for page in ["index.html", "classes/index.Hero.html", "functions/index.run.html", "functions/testing.serve.html"] {
         assert!(out.path().join(page).is_file(), "{page} was not written");

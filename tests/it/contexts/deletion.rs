@@ -1,4 +1,4 @@
-//! A context goes with everything in it, and nothing that is somebody else's.
+//! Deleting a context deletes everything in it, and nothing of other contexts.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What may be used in a context, and that a change holds without a restart.
+//! Limits of a context. Changes take effect without a restart.
 
 use super::*;
 

@@ -1,8 +1,8 @@
-//! Many contexts at rest cost little, and what is due in them is done.
+//! Many idle contexts cost little, and their due work is done.
 
 use super::*;
 
-/// How many there are.
+/// The number of contexts.
 const MANY: u32 = 1000;
 
 /// Lists contexts as if another server had made them.

@@ -1,4 +1,4 @@
-//! Contexts that are made while servers run: their objects, how they are served, how they end, and what may be used in them.
+//! Contexts that are created while servers run: their objects, service, deletion and limits.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
 mod deletion;
@@ -20,7 +20,7 @@ struct Town {
     home: TempDir,
 }
 
-/// What the tests start servers with.
+/// The settings of the servers in these tests.
 const POOL: [&str; 2] = ["--pool", "osis=1"];
 
 impl Town {

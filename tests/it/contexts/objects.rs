@@ -1,4 +1,4 @@
-//! The hash of a context, field by field, and who sees and changes it.
+//! The hash of a context, field by field, and the rights to see and change it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A context is served as soon as it is made, by every server that shares the Redis.
+//! Every server that shares the Redis serves a new context at once.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The conveyor layout, from both sides: its clients here have plain Redis commands, and messages that they encode themselves.
+//! The conveyor layout, from both sides. The clients here use plain Redis commands, and encode messages themselves.
 
 mod add;
 mod consume;
@@ -107,7 +107,7 @@ async fn gone(redis: &Redis, key: &str) {
     until(&format!("{key} is gone"), || async { (!exists(redis, key).await).then_some(()) }).await;
 }
 
-/// Every key that is none of ours: what conveyor clients see.
+/// Every key that is not ours: the keys that conveyor clients see.
 async fn conveyor_keys(redis: &Redis) -> Vec<String> {
     let keys: Vec<String> = redis.run(&["KEYS", "*"]).await;
     let mut keys: Vec<String> = keys.into_iter().filter(|key| !key.starts_with("hero:") || key == "hero:q:conveyor").collect();
@@ -115,7 +115,7 @@ async fn conveyor_keys(redis: &Redis) -> Vec<String> {
     keys
 }
 
-/// What happened to jobs, in order: id and status.
+/// The events of jobs, in order: id and status.
 async fn events(redis: &Redis) -> Vec<(String, String)> {
     let events: Vec<(String, std::collections::BTreeMap<String, String>)> = redis.run(&["XRANGE", "hero:events", "-", "+"]).await;
     events.into_iter().map(|(_, event)| (event["job"].clone(), event["status"].clone())).collect()
@@ -125,7 +125,7 @@ async fn starts(redis: &Redis, id: &str) -> usize {
     events(redis).await.into_iter().filter(|(job, status)| job == id && status == "started").count()
 }
 
-/// How often a job has run to its good end. A start may be one that its pool gave back.
+/// The number of successful runs of a job. A start may be one that its pool requeued.
 async fn runs(redis: &Redis, id: &str) -> usize {
     events(redis).await.into_iter().filter(|(job, status)| job == id && status == "finished").count()
 }

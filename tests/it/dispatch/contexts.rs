@@ -1,4 +1,4 @@
-//! Contexts: every method works in each, and nothing of one is seen or reached from another.
+//! Contexts: every method works in each, and none sees or reaches the data of another.
 
 use serde_json::{Value, json};
 
@@ -95,7 +95,7 @@ async fn a_limit_of_a_context_holds_for_its_jobs_and_for_no_others() {
     server.stop().await;
 }
 
-/// What a job is not found with.
+/// The error for a job that is not found.
 const NOT_FOUND: i64 = 1001;
 
 #[tokio::test(flavor = "multi_thread")]

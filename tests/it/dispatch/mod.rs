@@ -1,4 +1,4 @@
-//! What becomes of jobs: relations, schedules, contexts, and a Redis without memory; and of objects.
+//! The life of jobs: relations, schedules, contexts, and a Redis without memory; and of objects.
 
 mod contexts;
 mod objects;

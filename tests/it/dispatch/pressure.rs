@@ -1,4 +1,5 @@
-//! Redis without memory: ends are recorded, creates are refused, nothing is counted as a crash, and all of it recovers by itself.
+//! Redis without memory: ends are recorded, creates are refused, nothing counts as a crash, and everything recovers by
+//! itself.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! What walks through all keys, where nothing happens.
+//! The cost of walks through all keys while nothing happens.
 
 use std::time::{Duration, Instant};
 
@@ -67,7 +67,7 @@ async fn identities_are_looked_at_where_keys_go_a_thousand_at_a_time() {
     assert!((2..=1100 + 3 * walks).contains(&looks), "{looks} looks in {walks} walks");
 }
 
-/// Has an indexer walk through all keys once more, because one came.
+/// Makes an indexer walk through all keys once more, because a new one arrived.
 async fn walk_again(redis: &Redis, indexer: &mut Indexer) {
     let key = format!("another:{}", JobId::random());
     let _: () = redis.run(&["SET", &key, "1"]).await;

@@ -1,4 +1,4 @@
-//! What documents and comments say of a decision leads to that decision.
+//! References to decisions in documents and comments lead to that decision.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ fn named(text: &str) -> Option<u32> {
     lower.split_once("decision ").map_or_else(|| number(text), |(_, rest)| number(rest))
 }
 
-/// What a file says in one line: without what stands before each line of a comment.
+/// The text of a file in one line, without the markers of comments.
 fn joined(text: &str) -> String {
     let lines = text.lines().map(|line| line.trim_start().trim_start_matches(['/', '!', '-', '#']).trim());
     lines.collect::<Vec<_>>().join(" ")

@@ -1,10 +1,10 @@
-//! Tables that are made from what the program knows. `UPDATE=1` writes them.
+//! Tables that are generated from the program. `UPDATE=1` writes them.
 
 use hero::process::confine::{Call, Kind, calls};
 
 use super::*;
 
-/// Compares what stands in a document between two marks with what the program gives.
+/// Compares the part of a document between two marks with the output of the program.
 fn agrees(document: &str, mark: &str, fresh: &str) {
     let text = read(document);
     let (begin, end) = (format!("<!-- {mark} -->\n"), format!("<!-- /{mark} -->"));
@@ -80,7 +80,7 @@ fn the_functions_in_the_documents_are_those_of_the_program() {
     agrees("docs/functions.md", "functions", &hero::engine::reference::markdown());
 }
 
-/// The names of calls, with those that a pattern such as `io_uring_*` is for.
+/// The names of calls, including those that a pattern such as `io_uring_*` matches.
 fn named(pattern: &str) -> Vec<Call> {
     let (before, after) = pattern.split_once('*').unwrap_or((pattern, ""));
     let is_it = |name: &str| if pattern.contains('*') { name.starts_with(before) && name.ends_with(after) } else { name == pattern };
@@ -118,7 +118,7 @@ fn what_the_documents_say_of_calls_that_take_something_is_what_the_program_does(
     assert!(rows.len() > 20, "{rows:?}");
     for row in rows {
         let [names, what] = row.trim_start_matches("| ").splitn(3, " | ").take(2).collect::<Vec<_>>()[..] else { panic!("{row}") };
-        // What is written in capitals is an argument.
+        // Words in capitals are arguments.
         let patterns = names.split('`').skip(1).step_by(2).filter(|name| name.chars().all(|c| !c.is_ascii_uppercase()));
         for call in patterns.flat_map(named) {
             // The kernel would do it, so a filter says that it cannot.

@@ -1,14 +1,14 @@
-//! The first pages stay short, and lines fit a screen.
+//! The first pages stay short, and lines fit on a screen.
 
 use super::*;
 
 /// The longest line of prose, in characters.
 const WIDEST: usize = 120;
 
-/// The document that is made of what the program says of its functions.
+/// The document that is generated from the program's descriptions of its functions.
 const MADE: &str = "docs/functions.md";
 
-/// How many lines the first pages may have, and how many words of our own the architecture.
+/// The maximum number of lines of the first pages, and of own terms in the architecture.
 const README: usize = 150;
 const ARCHITECTURE: usize = 300;
 const UNRELEASED: usize = 60;

@@ -1,8 +1,8 @@
-//! Links lead somewhere, and the files that documents and comments name exist.
+//! Links have a target, and the files that documents and comments name exist.
 
 use super::*;
 
-/// What the links of a line lead to.
+/// The targets of the links in a line.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| rest.split(')').next())
 }
@@ -41,7 +41,7 @@ fn relative_links_lead_to_files_and_headings_that_exist() {
 
 /// Files are named from the root, or from one of these places.
 const PLACES: [&str; 5] = ["", "src", "tests/it", "crates/store/src/lua", "crates/store/src/lua/functions"];
-/// How a path begins that is named from the root.
+/// The prefixes of paths from the root.
 const TOPS: [&str; 10] = ["src/", "crates/", "tests/", "docs/", "clients/", "examples/", "contrib/", "benches/", "fuzz/", "proto/"];
 
 /// The paths that the prose of a document names between backticks. `<verb>.lua` and the like stand for any.

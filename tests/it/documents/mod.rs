@@ -1,4 +1,4 @@
-//! The documents say what the program does, and what they name exists.
+//! The documents match the program, and the things that they name exist.
 
 mod decisions;
 mod generated;

@@ -1,10 +1,10 @@
-//! The documents as a server shows them: all are there, and every link of a page leads to one.
+//! The documents as a server shows them: all are present, and all links of a page work.
 
 use hero::docs;
 
 use super::*;
 
-/// What the attributes of this name have in a page.
+/// The values of all attributes with this name in a page.
 fn attributes<'a>(html: &'a str, name: &str) -> Vec<&'a str> {
     html.split(&format!(" {name}=\"")).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }

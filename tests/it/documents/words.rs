@@ -1,8 +1,8 @@
-//! One word for one thing: words that were replaced do not come back.
+//! One word for one thing: replaced words do not come back.
 
 use super::*;
 
-/// Words that are gone, and what is said now.
+/// Replaced words, and their replacements.
 const GONE: [(&str, &str); 11] = [
     ("foreman", "fetcher"),
     ("foremen", "fetchers"),

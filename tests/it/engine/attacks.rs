@@ -1,4 +1,4 @@
-//! Scripts that would break an engine without limits. Each is stopped, and the same engine goes on.
+//! Scripts that would break an engine without limits. Each is stopped, and the same engine continues.
 
 use std::time::Duration;
 

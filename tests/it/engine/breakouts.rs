@@ -1,5 +1,5 @@
-//! What a program that means harm can do in each kind of child. Perl plays one that broke out of an interpreter: it makes system calls by
-//! their numbers. A job is such a program anyway.
+//! The possible damage by a malicious program in each kind of child. Perl plays a program that broke out of an
+//! interpreter: it makes system calls by number. A job is such a program anyway.
 
 use std::io::{Seek, Write};
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Scripts that are compiled and not run.
+//! Scripts that are compiled but not run.
 
 use std::time::Duration;
 

@@ -23,7 +23,7 @@ pub(super) async fn freeze(pid: u32) {
     until("all threads have stopped", || std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().all(|task| stopped(task.unwrap()))).await;
 }
 
-/// Does something at the first line that a script logs, and remembers when.
+/// Runs an action at the first line that a script logs, and remembers the time.
 struct AtFirstLine<F>(F, Option<Instant>);
 
 impl<F: FnMut()> Host for AtFirstLine<F> {
@@ -282,7 +282,7 @@ async fn an_engine_that_did_not_read_its_answer_to_the_end_runs_no_other_job() {
     assert!(!bench.child.is_alive());
 }
 
-/// Gives long answers.
+/// Returns long answers.
 struct Long;
 
 impl Host for Long {

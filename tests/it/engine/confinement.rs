@@ -11,7 +11,7 @@ use super::{Bench, exists, hero, until};
 
 pub(super) const ENGINE: Profile = Profile::Engine { address_space: 1 << 30 };
 
-/// Runs a program under a profile and gives what it said.
+/// Runs a program under a profile and returns its output.
 async fn run(profile: &Profile, program: &str, args: &[&str]) -> Output {
     run_with(profile, program, args, Stdio::null()).await
 }
@@ -31,7 +31,7 @@ async fn landlocked() -> bool {
     String::from_utf8_lossy(&said.stdout).contains("landlock:")
 }
 
-/// What this kernel and this user lack of the steps, each with its reason.
+/// The steps that this kernel and this user do not support, each with its reason.
 fn missing(said: &str) -> Vec<&str> {
     hero::process::confine::left_out(said)
 }

@@ -1,11 +1,11 @@
-//! What scripts see of their job, wherever they look from.
+//! The constants that describe a job, visible everywhere in its script.
 
 use hero::model::{ErrorKind, Output};
 use serde_json::{Value, json};
 
 use super::{Bench, job};
 
-/// What a script returns that has these `args`.
+/// Returns the result of a script with fixed `args`.
 async fn with_args(bench: &mut Bench, script: &str) -> Result<Value, String> {
     let mut job = job(script);
     job.args = Some(json!({ "n": 10, "list": [1, 2, 3], "who": { "name": "Ada" } }).into());

@@ -1,4 +1,4 @@
-//! The functions that scripts have besides Rhai's own.
+//! Script functions beyond those of Rhai.
 
 use hero::model::{ErrorKind, Limit, LogLevel};
 

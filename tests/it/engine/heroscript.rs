@@ -1,4 +1,4 @@
-//! Scripts that are written in HeroScript.
+//! Scripts in HeroScript.
 
 use hero::model::{ErrorKind, LogLevel};
 use serde_json::{Value, json};

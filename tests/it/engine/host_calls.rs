@@ -1,4 +1,4 @@
-//! What a script asks of its actor: one host call at a time, answered, refused, or too late.
+//! Host calls of a script: one at a time, answered, refused, or too late.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

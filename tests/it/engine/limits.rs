@@ -1,4 +1,4 @@
-//! Limits say what they are, and which setting moves them.
+//! Limit errors name the limit and the setting that changes it.
 
 use hero::model::{ErrorKind, Limit, LogLevel};
 

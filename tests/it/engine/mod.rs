@@ -1,4 +1,4 @@
-//! Engines: what scripts get, what limits them, and what happens when the limits do not suffice.
+//! Engines: the environment of scripts, their limits, and the behavior when limits do not suffice.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
 mod attacks;
@@ -30,7 +30,7 @@ use hero::model::{ContextId, ErrorKind, JobError, JobId, Limit};
 use hero::process::Spawner;
 use tokio_util::sync::CancellationToken;
 
-/// An engine of its own for a test, and what its scripts logged.
+/// A separate engine for a test, and the log of its scripts.
 struct Bench {
     settings: EngineSettings,
     spawner: Spawner,

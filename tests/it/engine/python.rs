@@ -1,4 +1,4 @@
-//! Jobs in Python: what they get and give, their errors, and that one finds nothing of another.
+//! Jobs in Python: their input and output, their errors, and their isolation from each other.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How jobs in Python end: by errors of all kinds, by themselves while others of theirs go on, and by force.
+//! Ends of jobs in Python: by errors of all kinds, by normal exit while their processes continue, and by force.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! What jobs in Python and commands do from inside, in a whole server: with the rights of their caller, and within their claim.
+//! Host calls of jobs in Python and of commands, on a whole server: with the rights of their caller, and within their
+//! claim.
 
 use hero::client::Client;
 use hero::dispatch::JobFilter;

@@ -1,4 +1,4 @@
-//! What the reference of functions says is so.
+//! The reference of functions is correct.
 
 use std::sync::Arc;
 

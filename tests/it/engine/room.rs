@@ -1,4 +1,4 @@
-//! What a supervisor and its jobs see of the system: a root and processes of their own.
+//! The view of the system from a supervisor and its jobs: their own root and processes.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -12,7 +12,7 @@ fn shell() -> EngineSettings {
     EngineSettings { program: Program::Command(command), ..settings() }
 }
 
-/// An engine, if it has what these steps give. If not, it says why.
+/// An engine, if the system supports these steps. Otherwise it prints the reason.
 async fn with(steps: &[&str]) -> Option<Bench> {
     let bench = Bench::with(shell()).await;
     let said = bench.child.confinement().to_owned();

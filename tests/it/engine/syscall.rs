@@ -1,5 +1,5 @@
-//! Which system calls each kind of child may make: what is on no list is refused, whoever hero is. Perl makes calls by their numbers, one after
-//! the other, and Python does from inside a job.
+//! The allowed system calls of each kind of child: calls that are on no list are refused, whatever user hero runs as.
+//! Perl makes all calls by number, one after the other, and Python does so from inside a job.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use super::confinement::ENGINE;
 use super::python::python;
 use super::{Bench, hero, settings};
 
-/// What is tried beyond the calls that are known: numbers that later kernels may have.
+/// Calls beyond the known ones: numbers that later kernels may use.
 const NUMBERS: u32 = 1100;
 /// The calls that this is about.
 const NAMED: [&str; 9] = [
@@ -71,7 +71,7 @@ enum Who {
     NotRoot,
 }
 
-/// What Perl says of calls with these numbers under a profile.
+/// The results of Perl for calls with these numbers under a profile.
 async fn said(who: Who, profile: &Profile, numbers: &BTreeMap<u32, u32>) -> String {
     let list: Vec<String> = numbers.keys().map(ToString::to_string).collect();
     let code = format!(

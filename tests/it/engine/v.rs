@@ -1,4 +1,4 @@
-//! Jobs in V, with a stand-in for its compiler, and with the real one where it is.
+//! Jobs in V, with a fake compiler, and with the real one where it is installed.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;

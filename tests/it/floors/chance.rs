@@ -1,11 +1,12 @@
-//! What tests must not rest on: chance, and sleep.
+//! Tests must not depend on chance or sleep.
 
 use super::rust_files;
 
-/// What gives something else in each run. Identities (`JobId::random`, keys) may: nothing is decided by them.
+/// Calls that return something else in each run. Identities (`JobId::random`, keys) are allowed, because nothing
+/// depends on their value.
 const CHANCE: [&str; 5] = ["rand::random", "rand::rng()", "from_os_rng", "from_entropy", "RngSeed::Random"];
 
-/// Where a test sleeps, and why that is not to wait for something to have happened.
+/// The places where a test sleeps, and the reason why it does not wait for an event instead.
 const SLEEPS: [(&str, &str); 16] = [
     ("actor/away.rs", "how long Redis is away"),
     ("chaos/hash_slot.rs", "the pace at which a slot moves"),

@@ -1,17 +1,17 @@
-//! Which file uses which: by `use`, through what a module hands on, and by paths that are written out.
+//! Dependencies between files: through `use`, re-exports and full paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The path of a module: `["store", "home"]`.
 type Module = Vec<String>;
 
-/// What a file brings in: under which name, if it gets one, and from where.
+/// An import of a file: its name, if it gets one, and its source.
 struct Import {
     name: Option<String>,
     path: Vec<String>,
 }
 
-/// The files that each file uses. That a file uses what its own parents define is not among it.
+/// The files that each file uses, without the items that its own parents define.
 pub struct Graph(BTreeMap<Module, BTreeSet<Module>>);
 
 impl Graph {

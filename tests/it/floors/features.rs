@@ -1,9 +1,10 @@
-//! A build and the tests ask the same features of each crate, so that `make test` after `make demo` compiles none again.
+//! A build and the tests request the same features of each crate, so that `make test` after `make demo` recompiles
+//! none.
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// Each crate that dependencies reach, such as these arguments of `cargo tree` choose, with its features.
+/// Each crate in the dependencies that these arguments of `cargo tree` select, with its features.
 pub(super) fn tree(chosen: &[&str]) -> BTreeMap<String, String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let tree = ["tree", "--offline", "--locked", "--prefix", "none", "--format", "{p}\t{f}"];

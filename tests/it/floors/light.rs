@@ -1,10 +1,10 @@
-//! The client for programs in Rust brings no server along: whoever depends on it compiles no Redis, no HTTP server and no engine.
+//! The Rust client does not depend on the server: its users compile no Redis, no HTTP server and no engine.
 
 use super::features::tree;
 
-/// What only servers are made of.
+/// Crates that only servers need.
 const OF_SERVERS: [&str; 8] = ["axum", "hyper", "hyper-util", "jsonrpsee-server", "metrics", "redis", "rhai", "tower-http"];
-/// How many crates the client may come to, with those that its macros are made of.
+/// The maximum number of crates of the client, including those that its macros need.
 const MOST: usize = 160;
 
 #[test]

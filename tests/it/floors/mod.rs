@@ -1,5 +1,5 @@
-//! What the compiler does not say of the source: who names keys, circles, sizes, and words that do not belong there. That a crate uses only those
-//! below it, its `Cargo.toml` says.
+//! Rules for the source that the compiler does not check: places that name keys, cycles, sizes, and forbidden words.
+//! Each `Cargo.toml` already restricts a crate to the crates below it.
 
 mod chance;
 mod circles;
@@ -9,9 +9,9 @@ mod light;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What only the store says to Redis, and how keys begin that only it makes.
+/// Commands that only the store may send to Redis, and prefixes of keys that only it may create.
 const OF_REDIS: [&str; 4] = ["redis::", "rhai_tasks", "rhai_task_details", "{ctx:"];
-/// Modules of one crate that do not see each other: below which path, and what is not named there.
+/// Modules of one crate that must not see each other: a path, and the names forbidden below it.
 const APART: [(&str, &str); 5] = [
     ("crates/jobs/src/dispatch/", "crate::actor"),
     ("crates/jobs/src/log_file", "crate::actor"),
@@ -134,7 +134,7 @@ fn nobody_but_the_store_speaks_to_redis_and_nobody_but_the_keys_makes_a_key() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// What a file's own parents define it may use; nothing else may lead back to where it came from.
+/// A file may use items that its own parents define. Nothing else may form a cycle.
 #[test]
 fn no_files_use_each_other_in_a_circle() {
     for (folder, files) in sources() {

@@ -1,4 +1,4 @@
-//! What others do to the jobs of a flow, and to what stands of it in Redis.
+//! Changes by other programs to the jobs of a flow, and to its keys in Redis.
 
 use super::*;
 

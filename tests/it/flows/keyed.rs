@@ -1,4 +1,4 @@
-//! A call that makes a flow is repeated, because its answer was lost.
+//! A client repeats a call that creates a flow, because its answer was lost.
 
 use super::*;
 use crate::support::{Process, Redis};

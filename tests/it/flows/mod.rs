@@ -1,4 +1,4 @@
-//! Flows, as clients of a server meet them.
+//! Flows, as clients of a server see them.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
 mod failures;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, House, Server, until};
 
-/// A server with so many actors.
+/// A server with this number of actors.
 async fn open(actors: u32) -> (House, Server, Client) {
     let house = if actors > 0 { House::open(actors).await } else { House::empty().await };
     let server = Server::of(&house).await;

@@ -1,5 +1,5 @@
-//! What is done with all jobs of a flow is done in rounds: no call holds Redis for long, and where a server is killed between two, others
-//! go on.
+//! Operations on all jobs of a flow run in rounds: no call blocks Redis for long, and if a server is killed between two
+//! rounds, other servers continue.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::support::{Redis, dispatcher};
 /// More than this no call has Redis do for a flow.
 const MOST_COMMANDS: u64 = 3000;
 
-/// A flow that nobody has started, and no server that looks after it.
+/// A flow that was never started, and no server that processes it.
 struct Ground {
     redis: Redis,
     store: Store,
@@ -34,7 +34,7 @@ impl Ground {
         Self { redis, store, flow, jobs }
     }
 
-    /// How many commands Redis has done, those of functions too.
+    /// The number of commands that Redis has run, including those of functions.
     async fn commands(&self) -> u64 {
         let info: String = self.redis.run(&["INFO", "commandstats"]).await;
         let calls = info.lines().filter_map(|line| line.split_once(":calls=")?.1.split(',').next()?.parse::<u64>().ok());

@@ -1,4 +1,4 @@
-//! The clock of Redis is set back while something is being done with the jobs of a flow.
+//! The clock of Redis is set back during an operation on the jobs of a flow.
 
 use super::*;
 

@@ -15,7 +15,7 @@ async fn house_with(manner: Manner) -> (House, Worker) {
     (house, worker)
 }
 
-/// How a job failed.
+/// The error of a job.
 async fn failure(house: &House, id: &JobId) -> (ErrorKind, String, u32) {
     match house.dispatcher.wait(CONTEXT, id, PATIENCE).await {
         Err(Error::Failed { error, attempt, .. }) => (error.kind, error.message, attempt),

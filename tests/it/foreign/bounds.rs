@@ -1,4 +1,4 @@
-//! What actors in other languages may do by functions, and what is refused: fetches, time limits, sizes, secrets.
+//! Limits of the functions for actors in other languages: fetches, time limits, sizes, secrets.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ async fn put(store: &Store, caller: &str) -> JobId {
     id
 }
 
-/// What a claim gives, by name; empty if there is nothing to do.
+/// The fields of a claim by name; empty if there is no job.
 async fn claim(redis: &Redis, lease: &str) -> BTreeMap<String, String> {
     redis.run(&["FCALL", "hero_claim", "1", QUEUE, "alice:1", "0", "osis:default:1", lease]).await
 }

@@ -1,4 +1,4 @@
-//! A foreign program that has only redis-cli and the description of the keys, and never our code.
+//! A foreign program that only has redis-cli and the description of the keys, and none of our code.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

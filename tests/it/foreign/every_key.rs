@@ -1,4 +1,4 @@
-//! Whatever another program makes of whichever key: all else goes on, and what does not says which key it is and what to do.
+//! If another program damages any key, everything else continues, and the error names the key and a fix.
 //!
 //! The keys are those of the table in `crates/store/src/keys.rs`.
 
@@ -22,7 +22,7 @@ use crate::support::{CONTEXT, Client, House, PATIENCE, Redis, Server, until};
 const NEED_A_HAND: [&str; 7] =
     ["hero:access:identities", "hero:access:tokens", "hero:meta:collections", "hero:meta:flows", "hero:meta:runners", "msg_in", "msg_out"];
 
-/// How keys begin that no log names here, and why.
+/// Prefixes of keys that no log names here, with the reason.
 const UNNAMED: [(&str, &[&str]); 5] = [
     (
         "they hang on a job, an idempotency key, a schedule, a collection or an identity, which is named first or is not there at all: who has that meets them \
@@ -124,7 +124,7 @@ impl Whole {
         }
     }
 
-    /// What must always go on: a job of a client, and one of another program.
+    /// Checks what must always work: a job of a client, and one of another program.
     async fn jobs_run(&self) {
         let output = self.client.ok("run_and_wait", json!({ "script": "40 + 2" })).await;
         assert_eq!(output["output"], "42");
@@ -337,7 +337,7 @@ fn name_of<S: Service>(_: &S) -> &'static str {
     S::NAME
 }
 
-/// Asks again and again until the answer is there, and tells what was said last if it never comes.
+/// Asks repeatedly until there is an answer, and reports the last error if there is none.
 async fn until_said<T, F: Future<Output = Result<T, String>>>(last: &Mutex<String>, mut ask: impl FnMut() -> F) -> T {
     let asking = until("an answer", || {
         let asked = ask();

@@ -1,4 +1,5 @@
-//! Actors in other languages that claim, renew, log and finish by functions: the one of `examples/actors`, beside ours.
+//! Actors in other languages that claim, renew, log and finish by functions: the actor of `examples/actors`, next to
+//! ours.
 
 use std::process::Stdio;
 

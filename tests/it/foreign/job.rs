@@ -1,4 +1,4 @@
-//! Jobs that foreign programs wrote, which nobody told us of.
+//! Jobs that foreign programs wrote without a notification.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -143,7 +143,7 @@ async fn legacy_queues_are_consumed_last() {
     house.close().await;
 }
 
-/// Has one old and one new actor run 2,000 jobs that are pushed to both, each exactly once.
+/// Makes one old and one new actor run 2,000 jobs that are pushed to both, each exactly once.
 async fn push_both(hesitates: u64, layouts: Layouts) {
     const JOBS: usize = 2000;
     let mut house = House::pushing(Redis::start().await, Push::Both).await;

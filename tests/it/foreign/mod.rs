@@ -1,4 +1,4 @@
-//! Programs that are not ours, and know only Redis and the layout of its keys: actors, clients, supervisors.
+//! Foreign programs that only use Redis and the layout of its keys: actors, clients, supervisors.
 
 mod actor;
 mod bounds;

@@ -1,4 +1,4 @@
-//! Who is there, and whether foreign actors are among them.
+//! Detection of live actors, and of foreign ones among them.
 
 use std::collections::BTreeSet;
 

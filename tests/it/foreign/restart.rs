@@ -1,4 +1,4 @@
-//! Actors that come again under the same name.
+//! Actors that restart under the same name.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The table of keys in `crates/store/src/keys.rs`, read by tests.
+//! Reads the table of keys in `crates/store/src/keys.rs` for tests.
 
 use hero::keys::Keys;
 use hero::model::Timestamp;
@@ -64,7 +64,7 @@ pub(super) fn table() -> Vec<(String, &'static str)> {
     found
 }
 
-/// A pattern with what stands in brackets, and without it.
+/// A pattern with and without the part in brackets.
 fn with_and_without(pattern: &str) -> Vec<String> {
     let Some((begin, _)) = pattern.split_once('[') else { return vec![pattern.to_owned()] };
     vec![begin.to_owned(), pattern.replace(['[', ']'], "")]

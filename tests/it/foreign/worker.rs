@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::Redis;
 
-/// How a worker does what its layout leaves open.
+/// The choices of a worker that its layout leaves open.
 #[derive(Clone, Default)]
 pub struct Manner {
     /// The queues it takes from, in order.
@@ -19,9 +19,9 @@ pub struct Manner {
     pub stops: Option<String>,
     /// Whether it pushes a reply.
     pub replies: bool,
-    /// At most so many milliseconds go by between its BLPOP and its first HSET.
+    /// The maximum time in milliseconds between its BLPOP and its first HSET.
     pub hesitates: u64,
-    /// The presence key that it refreshes, and what it says there.
+    /// The presence key that it refreshes, and its value.
     pub presence: Option<(String, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! The other side of each layout, played with plain Redis commands, step by step as its document tells.
+//! The other side of each layout, with plain Redis commands, step by step as its document describes.
 
 mod legacy;
 mod push;

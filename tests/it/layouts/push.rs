@@ -1,4 +1,4 @@
-//! Where the dispatcher pushes while actors migrate: its own queues, the legacy ones, or both.
+//! The queues that the dispatcher uses during a migration of actors: its own, the legacy ones, or both.
 
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ async fn a_job_that_a_foreign_actor_has_just_started_is_not_started_again() {
     house.close().await;
 }
 
-/// Puts so many ids of others into the shadow queue, from this side.
+/// Adds this number of foreign ids to the shadow queue, from this side.
 async fn fill_shadow(redis: &Redis, side: &str, many: usize) {
     let others: Vec<String> = (0..many).map(|_| super::id()).collect();
     let words: Vec<&str> = [side, SHADOW].into_iter().chain(others.iter().map(String::as_str)).collect();
@@ -84,7 +84,7 @@ async fn is_in_shadow(redis: &Redis, job: &JobId) -> bool {
     redis.run::<Option<i64>>(&["LPOS", SHADOW, job.as_str()]).await.is_some()
 }
 
-/// What a pool with much room would start.
+/// The jobs that a pool with much room would start.
 async fn taken(house: &House) -> usize {
     let (osis, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:default:1".into(), room: 64 }]);
     let fetch = Fetch { script_type: &osis, ends: &[], actors: &actors, queues: &[(OURS.to_owned(), 0)] };

@@ -1,4 +1,4 @@
-//! Ids of other layouts that are used again, while a run of the former job has not ended.
+//! Ids of other layouts that are reused before a run of the former job has ended.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! *rhailib-architecture*: `rhai_tasks:{circle}`, `rhai_task_details:{id}`, and a reply queue that the client names.
+//! *rhailib-architecture*: `rhai_tasks:{circle}`, `rhai_task_details:{id}`, and a reply queue named by the client.
 
 use std::time::Duration;
 

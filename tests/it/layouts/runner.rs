@@ -329,7 +329,7 @@ async fn a_job_that_runs_is_numbered_and_its_end_is_written_there() {
     house.close().await;
 }
 
-/// How many commands Redis has been asked for, those of its functions included.
+/// The number of commands that Redis received, including those of its functions.
 async fn commands(redis: &Redis) -> u64 {
     let said: String = redis.run(&["INFO", "commandstats"]).await;
     let of = |line: &str| line.strip_prefix("cmdstat_")?.split("calls=").nth(1)?.split(',').next()?.parse::<u64>().ok();

@@ -1,4 +1,4 @@
-//! The program itself, as an operator starts it.
+//! The whole program, as an operator starts it.
 
 use super::{becomes, blpop, hget, hset, id, llen, lpush};
 use crate::support::{CONTEXT, PATIENCE, Process, Redis, spec};

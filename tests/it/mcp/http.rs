@@ -1,4 +1,4 @@
-//! `/mcp`: what an assistant may do there, and how its calls end.
+//! `/mcp`: the rights of an assistant there, and the ends of its calls.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn transport(url: &str, token: Option<&str>) -> StreamableHttpClientTransport<re
     StreamableHttpClientTransport::with_client(reqwest_client(), config)
 }
 
-/// A client of HTTP that trusts nobody, because it needs no TLS.
+/// An HTTP client without trusted certificates, because it needs no TLS.
 fn reqwest_client() -> reqwest::Client {
     let config = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
     let config = config.with_safe_default_protocol_versions().unwrap();

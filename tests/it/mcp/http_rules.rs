@@ -1,4 +1,4 @@
-//! `/mcp`: who is let in from where, with how much, as `POST /` has it.
+//! `/mcp`: the allowed origins, hosts, bodies and rates, the same as for `POST /`.
 
 use futures_util::future;
 use hero::rpc::Limits;
@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use super::*;
 use crate::support::{House, Server};
 
-/// What the server answers to a request, with further header lines.
+/// Returns the answer to a request with additional header lines.
 async fn asked(server: &Server, method: &str, headers: &str, body: &str) -> String {
     let mut tcp = TcpStream::connect(server.address).await.unwrap();
     let head = format!("{method} /mcp HTTP/1.1\r\naccept: application/json, text/event-stream\r\ncontent-type: application/json\r\n");

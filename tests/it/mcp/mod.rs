@@ -1,4 +1,4 @@
-//! Assistants: the methods as tools, as the client of the SDK meets them on stdin and stdout and over HTTP.
+//! Assistants: the methods as tools, with the client of the SDK, on stdin and stdout and over HTTP.
 
 mod http;
 mod http_rules;
@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use crate::support::PATIENCE;
 
-/// Keeps what it is told of progress.
+/// Records the progress notifications that it receives.
 struct Told(mpsc::UnboundedSender<ProgressNotificationParam>);
 
 impl ClientHandler for Told {
@@ -66,7 +66,7 @@ impl Assistant {
         result.structured_content.unwrap_or_else(|| panic!("no data: {:?}", result.content))
     }
 
-    /// What a call is told that fails.
+    /// The error of a call that fails.
     async fn refusal(&self, tool: &'static str, arguments: Value) -> String {
         let result = self.call(tool, arguments).await;
         assert_eq!(result.is_error, Some(true), "{}", text(&result));
@@ -113,7 +113,7 @@ fn text(result: &CallToolResult) -> String {
 /// A script that says something, and how far it is, and then goes on until it is stopped.
 const ENDLESS: &str = r#"print("begun"); job::progress(50, "half"); loop { sleep(0.01); }"#;
 
-/// What an assistant can do, whatever it speaks over.
+/// The abilities of an assistant, over any transport.
 async fn is_served(assistant: &mut Assistant) {
     let tools = assistant.tools().await;
     let run = tools.iter().find(|tool| tool.name == "run_and_wait").unwrap();

@@ -1,4 +1,4 @@
-//! `hero mcp`: the program itself, as an assistant starts it.
+//! `hero mcp`: the whole program, as an assistant starts it.
 
 use std::process::Stdio;
 

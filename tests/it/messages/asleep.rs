@@ -1,4 +1,4 @@
-//! Contexts that nobody uses, and messages.
+//! Messages in idle contexts.
 
 use hero::coordinator::bus::{Boxes, Bus};
 use hero::coordinator::envelope::Envelope;

@@ -1,4 +1,4 @@
-//! What every bus does.
+//! Behavior that all buses share.
 
 use hero::coordinator::bus::{Api, Boxes, Bus, BusError};
 use hero::coordinator::envelope::{Envelope, Kind};
@@ -46,12 +46,12 @@ pub(super) fn stored(envelope: &Envelope, key: &NodeKey) -> Receipt {
     Receipt::new(envelope, Outcome::Stored, String::new(), key)
 }
 
-/// Receives what has come, and says that it is stored.
+/// Receives the envelopes that have arrived, and confirms that they are stored.
 pub(super) async fn receive(bus: &dyn Bus, key: &NodeKey) -> Vec<Envelope> {
     receive_and_say(bus, |envelope| stored(envelope, key)).await
 }
 
-/// Receives what has come, one envelope at least, and says this of each.
+/// Receives the envelopes that have arrived, at least one, and gives this answer to each.
 async fn receive_and_say(bus: &dyn Bus, say: impl Fn(&Envelope) -> Receipt) -> Vec<Envelope> {
     let received = until("an envelope", || async { Some(bus.receive(SHORT).await.unwrap()).filter(|received| !received.is_empty()) }).await;
     let mut envelopes = Vec::new();

@@ -1,4 +1,5 @@
-//! A flow whose jobs run on two servers, each with a Redis of its own, while the way between them is cut and either is killed.
+//! A flow whose jobs run on two servers, each with its own Redis, while the connection between them breaks and either
+//! is killed.
 
 use std::collections::HashMap;
 

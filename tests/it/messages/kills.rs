@@ -1,4 +1,4 @@
-//! Two servers, each on a Redis of its own, and either is killed at any time.
+//! Two servers, each with its own Redis. Either is killed at any time.
 
 use hero::client::Client;
 use serde_json::{Value, json};

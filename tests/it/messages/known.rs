@@ -1,4 +1,4 @@
-//! What is known of envelopes and results that came, and how they are read.
+//! Received envelopes and results: the bounded memory of them, and how they are read.
 
 use hero::coordinator::bus::{Boxes, Bus};
 use hero::coordinator::envelope::{Envelope, Kind};

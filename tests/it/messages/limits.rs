@@ -1,4 +1,4 @@
-//! How many jobs may come by messages.
+//! The maximum number of jobs that may arrive by messages.
 
 use hero::model::Timestamp;
 use hero::store::{Lack, NewMessage, Received, RunnerJob, Store};

@@ -1,4 +1,4 @@
-//! Messages between contexts and nodes: what is stored of them, the message loops, buses, and runners that are elsewhere.
+//! Messages between contexts and nodes: stored messages, message loops, buses, and remote runners.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
 mod asleep;
@@ -40,12 +40,12 @@ struct Town {
     key: NodeKey,
     messages: Messages,
     runners: Runners,
-    /// Who may do what, if its callers log in.
+    /// The access rules, if its callers log in.
     authority: Option<Authority>,
     _message_loops: DropGuard,
 }
 
-/// What a town is to be.
+/// The settings of a town.
 struct Plan {
     actors: u32,
     /// The towns whose messages it takes.
@@ -54,7 +54,7 @@ struct Plan {
     login: Option<fn(&House) -> Authority>,
     ack: Duration,
     result: Duration,
-    /// How long a connection is kept that nobody uses.
+    /// The time after which an unused connection is closed.
     kept: Duration,
 }
 
@@ -139,7 +139,7 @@ impl Town {
         self.redis().run(&["ZRANGE", "hero:meta:nodes", "0", "-1"]).await
     }
 
-    /// What they have in hand.
+    /// The envelopes that its hands are sending.
     async fn in_hand(&self) -> Vec<String> {
         let mut found = Vec::new();
         for hand in self.hands().await {
@@ -148,7 +148,7 @@ impl Town {
         found
     }
 
-    /// What is in `msg_in`, once there is so much.
+    /// The content of `msg_in`, once it has this number of entries.
     async fn came(&self, many: usize) -> Vec<String> {
         until("messages that came", || async {
             let list: Vec<String> = self.redis().run(&["LRANGE", "msg_in", "0", "-1"]).await;

@@ -1,4 +1,4 @@
-//! What is true of nodes of Mycelium alone, whose stand-ins do as v0.7.10 does.
+//! Behavior specific to Mycelium nodes. The fakes behave as v0.7.10 does.
 
 use hero::coordinator::bus::{Api, Bus, BusError, Mycelium};
 use hero::coordinator::receipt::{Outcome, Receipt};
@@ -24,7 +24,7 @@ async fn towns(network: &Network, api: Api) -> ([MyceliumNode; 2], [Town; 2], Ru
     (nodes, [a, b], runner)
 }
 
-/// How many times a node was given a message.
+/// The number of times a node was given a message.
 fn given(node: &MyceliumNode) -> usize {
     let gives = |asked: &&String| asked.starts_with("POST /api/v1/messages?") || asked.starts_with("pushMessage ");
     node.asked().iter().filter(gives).count()

@@ -1,4 +1,5 @@
-//! Numbers that others have taken: nothing is overwritten, and nothing is lost where finding a free one takes more than one call.
+//! Job numbers that other programs have taken: nothing is overwritten, and nothing is lost if finding a free one takes
+//! more than one call.
 
 use hero::model::{FlowSpec, JobId, Status, Timestamp};
 use hero::store::{FarEnd, FlowCreated, Lack, MessageStored, NewFlow, NewFlowJob, NewMessage, NewResult, Received, RunnerJob};
@@ -9,7 +10,7 @@ use crate::support::{PATIENCE, spec};
 /// The last number that the first call looks at.
 const LOOKED_AT: u32 = 500_500;
 
-/// Takes every number that the first call looks at which looks for one.
+/// Takes every number that the first call checks when it looks for a free one.
 async fn take(redis: &Redis, kind: &str) {
     let numbers = (1..=500).chain((1..=500).map(|n| 500 + 1000 * n));
     let words: Vec<String> = numbers.flat_map(|n| [format!("{kind}:{n}"), "theirs".to_owned()]).collect();

@@ -1,4 +1,4 @@
-//! Who is at an address.
+//! Pings show the node at an address.
 
 use super::*;
 use crate::support::Network;

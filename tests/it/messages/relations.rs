@@ -1,4 +1,4 @@
-//! What the jobs of messages wait for, and how much they may be: as the jobs that clients create.
+//! Relations and limits of jobs from messages are the same as for jobs that clients create.
 
 use hero::coordinator::Error;
 use hero::coordinator::envelope::Envelope;

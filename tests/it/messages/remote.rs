@@ -1,4 +1,4 @@
-//! Runners that are elsewhere.
+//! Remote runners.
 
 use hero::coordinator::bus::Api;
 use hero::coordinator::receipt::Outcome;

@@ -1,4 +1,4 @@
-//! What jobs that are away, and their stops, take of the room of others: none of those that run here, and little of those of other runners.
+//! Remote jobs and their stops take no capacity from local jobs, and little from other runners.
 
 use hero::model::{JobId, JobSpec, Queue, Runner, Status, Target};
 use hero::store::{Settled, StopTold};
@@ -6,7 +6,7 @@ use hero::store::{Settled, StopTold};
 use super::*;
 use crate::support::{PATIENCE, spec};
 
-/// A runner that is elsewhere, where nobody answers.
+/// A remote runner that never answers.
 async fn silent(house: &House) -> Runner {
     Runners::new(house.dispatcher.clone()).create(CONTEXT, &elsewhere("redis://127.0.0.1:1", CONTEXT)).await.unwrap()
 }

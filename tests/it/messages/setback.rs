@@ -1,4 +1,4 @@
-//! The clock of Redis is set back: what is to be done is done.
+//! The clock of Redis is set back: due work is still done.
 
 use hero::model::Timestamp;
 use hero::store::Settled;

@@ -1,10 +1,10 @@
-//! Other Redis that do not answer, or that nobody needs any more.
+//! Other Redis servers that do not answer, or are no longer needed.
 
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 
-/// Takes connections, and never says anything. Gives its port, at which it is at each address of this machine.
+/// Accepts connections, and never sends anything. Returns its port, which is open on each address of this machine.
 async fn silent() -> u16 {
     let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -75,7 +75,7 @@ async fn what_is_to_be_sent_is_sent_while_memory_is_full() {
     a.becomes(MessageKey { caller_id: 12, message_id: 5 }, MessageStatus::Acknowledged).await;
 }
 
-/// How many connections there are to a Redis, but for the one that asks.
+/// The number of connections to a Redis, without the one that asks.
 async fn connections(redis: &Redis) -> usize {
     redis.run::<String>(&["CLIENT", "LIST"]).await.lines().count() - 1
 }

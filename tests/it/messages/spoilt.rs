@@ -1,4 +1,4 @@
-//! What other programs wrote wrongly.
+//! Invalid data that other programs wrote.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What a message may become, whoever says so.
+//! The allowed state changes of a message, whoever requests them.
 
 use hero::model::Timestamp;
 use hero::store::{MessageDeleted, NewMessage, RunnerJob, Settled, StopTold};

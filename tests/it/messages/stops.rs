@@ -1,4 +1,4 @@
-//! Stops that travel: what ends here while it is away ends at the other side, too.
+//! Remote stops: a job that ends here while it runs elsewhere also ends there.
 
 use hero::coordinator::bus::{Api, Boxes, Bus};
 use hero::coordinator::envelope::{Envelope, Kind};

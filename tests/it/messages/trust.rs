@@ -1,4 +1,4 @@
-//! Who signs, and whose word counts.
+//! Signatures, and the signers that are trusted.
 
 use hero::access::{IdentityChange, TokenKey};
 use hero::coordinator::bus::{Boxes, Bus, BusError};

@@ -1,4 +1,4 @@
-//! Messages that go out end in time, whoever has them.
+//! Outgoing messages end in time, wherever they are.
 
 use hero::coordinator::Error;
 use hero::model::{ErrorKind, JobId, JobSpec, Runner, Status};
@@ -7,7 +7,7 @@ use hero::store::{Settled, Tended};
 use super::*;
 use crate::support::spec;
 
-/// A house without message loops, where nobody sends what is to go out.
+/// A house without message loops, so that nothing is sent.
 struct Quiet {
     house: House,
     messages: Messages,

@@ -1,6 +1,6 @@
-//! Random lives of many jobs, lived twice: by the real functions on a real Redis, and by a plain model.
+//! Random operations on many jobs, run twice: by the real functions on a real Redis, and by a plain model.
 //!
-//! `HERO_SEED` makes it another run, `HERO_MODEL_STEPS` a longer one. A failure is made smaller before it is shown.
+//! `HERO_SEED` selects another run, `HERO_MODEL_STEPS` a longer one. A failure is shrunk before it is reported.
 
 mod cycle;
 mod plain;

@@ -1,4 +1,4 @@
-//! The plain model: what the functions promise, without Redis, time or concurrency.
+//! The plain model: the promises of the functions, without Redis, time or concurrency.
 
 mod create;
 mod fetch;
@@ -26,10 +26,10 @@ pub type Number = usize;
 #[derive(Debug, Clone)]
 pub struct Job {
     pub id: JobId,
-    /// Nothing: it is gone.
+    /// None if the job was deleted.
     pub status: Option<Status>,
     pub attempt: u32,
-    /// How often it was requeued.
+    /// The number of times it was requeued.
     pub given_back: u32,
     pub failures: u32,
     pub crashes: u32,

@@ -1,4 +1,4 @@
-//! What can happen, as proptest draws it and makes it smaller. Numbers stand for jobs and servers, modulo how many there are.
+//! The steps that proptest generates and shrinks. Numbers select jobs and servers, modulo their count.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -50,7 +50,7 @@ pub enum Step {
     Pause(bool),
     Promote,
     Reap,
-    /// Until all is released, at most so many relatives at a time.
+    /// Releases all, at most this number of relatives at a time.
     Release(u8),
     /// Seconds.
     Advance(u8),

@@ -1,4 +1,4 @@
-//! The same steps, taken by the real functions; every answer is compared with that of the model.
+//! Runs the same steps with the real functions, and compares every answer with that of the model.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! What holds after every step: Redis is as the model has it, every job has a way forward, and every key an owner or an end.
+//! Invariants after every step: Redis matches the model, every job can make progress, and every key has an owner or an
+//! expiry.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What reading costs Redis.
+//! The cost of reads for Redis.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -181,7 +181,7 @@ async fn long_results_are_read_by_few_at_once() {
     assert_eq!(client.ok("get_status", json!([id])).await, "finished");
 }
 
-/// So many runners elsewhere, as this server would have made them.
+/// Creates this number of remote runners, as this server would have.
 async fn make_runners(redis: &Redis, many: u32) {
     let script = "for number = 1, ARGV[1] do
             redis.call('HSET', 'runner:' .. number, 'id', number, 'type', 'osis', 'local', 'false', 'address', 'here', 'target_context', '0')

@@ -1,4 +1,4 @@
-//! Each wrong call gets its code, and words that say what to do.
+//! Each invalid call gets its error code, and a message that says what to do.
 
 use super::*;
 use crate::support::{Fault, Redis, dispatcher};

@@ -1,4 +1,4 @@
-//! A follower who comes and goes sees what one who stays does.
+//! A follower that reconnects sees the same events as one that stays connected.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

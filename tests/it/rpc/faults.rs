@@ -1,4 +1,4 @@
-//! Redis goes away, connections break, engines die: what is acknowledged ends exactly once.
+//! Redis outages, broken connections and crashed engines: acknowledged jobs end exactly once.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -24,7 +24,7 @@ async fn run_surely(client: &Client, number: usize) -> Value {
     .await
 }
 
-/// That every job has its own right result, and was recorded once.
+/// Asserts that every job has its own correct result, and was recorded once.
 async fn check(house: &House, results: &[Value]) {
     for (number, result) in results.iter().enumerate() {
         assert_eq!(result["value"], number + 1);

@@ -1,4 +1,4 @@
-//! Logs that many follow, and pages of logs that end by bytes.
+//! Logs with many followers, and pages of logs that are limited by bytes.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Long answers are compressed for clients that take that.
+//! Long answers are compressed for clients that accept it.
 
 use std::io::Read as _;
 

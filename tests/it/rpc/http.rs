@@ -1,4 +1,4 @@
-//! The same port over plain HTTP.
+//! Plain HTTP on the same port.
 
 use std::process::Stdio;
 

@@ -1,4 +1,4 @@
-//! Jobs are created, started, stopped and deleted.
+//! Creating, starting, stopping and deleting jobs.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! JSON of clients and scripts comes through as it is, whatever is in it.
+//! JSON of clients and scripts is passed through unchanged.
 
 use hero::model::{JobSpec, Json};
 
@@ -8,7 +8,7 @@ use crate::support::{CONTEXT, PATIENCE, spec};
 /// The name by which serde_json marks JSON in a text.
 const MARK: &str = "$serde_json::private::RawValue";
 
-/// So many arrays in each other.
+/// This number of nested arrays.
 fn deep(levels: usize) -> String {
     format!("{}{}", "[".repeat(levels), "]".repeat(levels))
 }

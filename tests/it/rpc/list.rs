@@ -1,4 +1,4 @@
-//! Jobs are found again.
+//! Listing and finding jobs.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -110,7 +110,7 @@ async fn pages_hold_every_job_once_while_others_come_and_go() {
     assert_eq!(left, ids.iter().skip(1).step_by(2).cloned().collect());
 }
 
-/// A finished job as a foreign actor would leave it, with so many bytes of output.
+/// A finished job as a foreign actor would leave it, with this number of bytes of output.
 async fn with_output(house: &House, client: &Client, spec: Value, bytes: usize) -> String {
     let id = create(client, spec).await.as_str().unwrap().to_owned();
     let output = "x".repeat(bytes);

@@ -1,4 +1,4 @@
-//! Log files go with their jobs, and all together have a limit.
+//! Log files are deleted with their jobs, and their total size is limited.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -20,7 +20,7 @@ async fn logged(client: &Client, path: &str) -> Value {
     job["job_id"].clone()
 }
 
-/// One whole round over the log files of a house, which may have so many bytes.
+/// Runs one whole round over the log files of a house, with this limit in bytes.
 async fn sweep(house: &House, quota: u64) {
     let mut sweeper = LogSweeper::new(vec![(house.store.clone(), LogDirectory::new(logs(house)))], quota);
     // The pause after a round is longer than between its steps.

@@ -1,4 +1,4 @@
-//! What scripts print can be read and followed.
+//! Reading and following the output of scripts.
 
 use super::*;
 use crate::support::PATIENCE;

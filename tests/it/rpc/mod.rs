@@ -1,4 +1,4 @@
-//! What the wire promises, asked of a real server by raw frames.
+//! The promises of the wire protocol, checked with raw frames on a real server.
 
 mod cost;
 mod docs;
@@ -31,7 +31,7 @@ use crate::support::{Client, House, Server, until};
 /// An id that no job has.
 const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
 
-/// A house with so many osis actors, its server, and a connection to it.
+/// A house with this number of osis actors, its server, and a connection to it.
 async fn open(actors: u32) -> (House, Server, Client) {
     let house = if actors == 0 { House::empty().await } else { House::open(actors).await };
     let server = Server::of(&house).await;

@@ -1,4 +1,4 @@
-//! `openrpc.json` is true: its examples can be replayed, and its schemas fit what a server answers.
+//! `openrpc.json` is correct: its examples can be replayed, and its schemas match the answers of a server.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ impl Document {
         jsonschema::options().with_draft(jsonschema::Draft::Draft7).build(&root).unwrap()
     }
 
-    /// That `value` is what `schema` says.
+    /// Asserts that `value` matches `schema`.
     fn check(&self, what: &str, schema: &Value, value: &Value) {
         let errors: Vec<String> =
             self.validator(schema).iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();

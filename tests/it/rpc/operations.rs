@@ -1,4 +1,4 @@
-//! Jobs in bulk and again, queues that are paused, and why a job does not run.
+//! Bulk operations and retries, paused queues, and explanations why a job does not run.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What callers write is read as they mean it: notifications, nulls, ids in any case, numbers.
+//! Requests are read as callers mean them: notifications, nulls, ids in any case, numbers.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Subscriptions over plain HTTP: their items are server-sent events.
+//! Subscriptions over plain HTTP, as server-sent events.
 
 use hero::model::Seconds;
 use hero::rpc::Limits;

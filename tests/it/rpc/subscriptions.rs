@@ -1,4 +1,4 @@
-//! Changes are followed: each once, in order, from any cursor.
+//! Subscriptions deliver each change once, in order, from any cursor.
 
 use std::collections::BTreeMap;
 

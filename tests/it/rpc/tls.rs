@@ -1,4 +1,4 @@
-//! TLS on the port: who speaks it, who does not, and what becomes of a new certificate.
+//! TLS on the port: clients with and without TLS, and the reload of a new certificate.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -54,7 +54,7 @@ impl Encrypted {
         stream(self.server.address, &self.authority.file("ca.pem")).await
     }
 
-    /// What the server answers to a request, by HTTPS.
+    /// Returns the server's answer to a request over HTTPS.
     async fn https(&self, request: &str) -> String {
         let mut stream = self.stream().await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
@@ -74,7 +74,7 @@ impl Encrypted {
     }
 }
 
-/// Puts a certificate and its key where a server reads them.
+/// Writes a certificate and its key where a server reads them.
 fn put(authority: &Authority, name: &str, directory: &Path) {
     for (from, to) in [("pem", "cert.pem"), ("key", "key.pem")] {
         std::fs::copy(authority.file(&format!("{name}.{from}")), directory.join(to)).unwrap();

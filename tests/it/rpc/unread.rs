@@ -1,4 +1,4 @@
-//! Results that many wait for and nobody reads.
+//! Results that many callers wait for and none reads.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ async fn results_that_found_no_room_come_although_redis_is_silent_for_longer_tha
     house.close().await;
 }
 
-/// Reads what is left of the waits: the code of each error, and the attempts of the results.
+/// Reads the remaining waits: the code of each error, and the attempts of the results.
 async fn outcomes(socket: &mut Socket, seen: &mut Vec<Value>) {
     while seen.len() < WAITS {
         let answer = answer(socket).await;

@@ -1,4 +1,4 @@
-//! A wait neither hangs nor loses its result.
+//! Waits never hang, and never lose their result.
 
 use std::time::Duration;
 

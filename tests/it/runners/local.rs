@@ -1,4 +1,4 @@
-//! Local runners: pools that come and go with their objects.
+//! Local runners: pools that start and stop with their objects.
 
 use hero::model::{ScriptType, Target};
 use serde_json::{Value, json};

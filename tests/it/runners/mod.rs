@@ -1,4 +1,4 @@
-//! Runner objects, as clients and other programs meet them.
+//! Runner objects, as clients and other programs see them.
 
 mod local;
 

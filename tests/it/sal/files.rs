@@ -1,4 +1,4 @@
-//! Files of a context: what scripts do with them, and that nothing leads out.
+//! Files of a context: operations of scripts, and that no path leads outside.
 
 use std::os::unix::fs::symlink;
 

@@ -1,4 +1,4 @@
-//! The directory in which the commands of a job are at home.
+//! The home directory of the commands of a job.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ fn files(ground: &Ground) -> Files {
     Files::new(ground.house.redis.directory(), CONTEXT, 1)
 }
 
-/// What a command wrote.
+/// The output of a command.
 async fn wrote(ground: &Ground, command: &str) -> String {
     ground.gives(&format!("run({command:?}).silent().execute().stdout")).await.as_str().unwrap_or_default().to_owned()
 }

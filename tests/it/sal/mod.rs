@@ -1,4 +1,4 @@
-//! What scripts do outside of their engines, where it is granted, and what they cannot.
+//! Operations of scripts outside of their engines: granted ones work, others fail.
 
 mod files;
 mod home;
@@ -21,9 +21,9 @@ use serde_json::{Value, json};
 
 use crate::support::{CONTEXT, House, PATIENCE, hero, pool_settings, spec, until};
 
-/// How much the files of a context may have here.
+/// The maximum size of the files of a context here.
 const QUOTA: u64 = 512 << 20;
-/// How much memory a process may have here.
+/// The maximum memory of a process here.
 const MEMORY: u64 = 512 << 20;
 
 /// A house whose pool is granted something.
@@ -37,7 +37,7 @@ impl Ground {
         Self::with_quota(QUOTA).await
     }
 
-    /// The same, with room for so many bytes.
+    /// The same, with room for this number of bytes.
     pub async fn with_quota(quota: u64) -> Self {
         let house = House::empty().await;
         Self::with(house, quota, MEMORY).await
@@ -81,7 +81,7 @@ impl Ground {
         self.house.dispatcher.run_and_wait(job(script), PATIENCE).await
     }
 
-    /// What a script gives.
+    /// Returns the result of a script.
     pub async fn gives(&self, script: &str) -> Value {
         let result = self.run(script).await.unwrap_or_else(|error| panic!("{script}: {error}"));
         result.value.map_or_else(|| json!(result.output), |value| value.to_value().unwrap())

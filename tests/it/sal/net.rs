@@ -1,4 +1,4 @@
-//! The network, as far as an operator named hosts.
+//! Network access to the hosts that an operator allowed.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Commands that scripts run: what they give, what they may, and that they end with their job.
+//! Commands that scripts run: their output, their rights, and that they end with their job.
 
 use hero::model::{JobSpec, Status};
 use serde_json::json;
@@ -16,12 +16,12 @@ fn commands() -> Vec<(u32, String)> {
     numbers.filter_map(command).collect()
 }
 
-/// How many processes have this in their command.
+/// The number of processes with this text in their command.
 fn running(mark: &str) -> usize {
     commands().iter().filter(|(_, command)| command.contains(mark)).count()
 }
 
-/// How many children of a process have ended, and nobody has asked how.
+/// The number of zombie children of a process.
 fn dead(parent: u32) -> usize {
     let stat = |number: u32| {
         let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
@@ -253,7 +253,7 @@ async fn programs_are_found_where_commands_find_them() {
     ground.close().await;
 }
 
-/// What is misspelt would silently have no effect.
+/// A misspelt option would silently have no effect.
 #[tokio::test(flavor = "multi_thread")]
 async fn options_of_a_command_that_mean_nothing_are_errors() {
     let ground = Ground::open().await;

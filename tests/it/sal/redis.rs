@@ -1,4 +1,4 @@
-//! The Redis that an operator named for scripts.
+//! The Redis that an operator configured for scripts.
 
 use std::path::PathBuf;
 

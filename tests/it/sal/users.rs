@@ -1,4 +1,4 @@
-//! Whose the files of a context and its commands are, and what these used.
+//! The owner of the files and commands of a context, and their resource usage.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::Path;
@@ -134,7 +134,7 @@ fn below_a_closed_directory_commands_stay_root_and_it_is_said_why() {
     }
 }
 
-/// What a job used that runs a command.
+/// The resource usage of a job that runs a command.
 async fn used_by(ground: &Ground, command: &str) -> Usage {
     ground.gives("delete(\"done\")").await;
     let id = ground.house.start(job(&format!("run({command:?}).execute()"))).await;

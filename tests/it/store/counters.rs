@@ -1,4 +1,4 @@
-//! Counters and indexes: found without a walk, and not for ever.
+//! Counters and indexes: found without a scan, and removed in the end.
 
 use hero::model::{JobId, JobSpec};
 use hero::store::{AttemptEnd, Ended, NewJob, Store};

@@ -1,4 +1,4 @@
-//! What foreign programs spoilt does not end a function half way, and what one that ended so left behind goes on.
+//! Damage by foreign programs does not stop a function halfway, and work left by an interrupted function is continued.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What is walked while others change it: the index of an hour, and the leases.
+//! Walks during concurrent changes: the index of an hour, and the leases.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A job that is taken out of the middle of a long queue leaves its id there, which is dropped when it comes out.
+//! Removing a job from the middle of a long queue leaves its id there. The id is dropped when it reaches the front.
 
 use futures_util::{StreamExt as _, stream};
 use hero::model::{JobId, JobSpec, Priority, Queue, ScriptType, Status, Target};
@@ -10,7 +10,7 @@ use crate::support::{Redis, random};
 
 const QUEUE: &str = "hero:q:work:type:osis";
 
-/// Puts so many jobs into the queue, in this order.
+/// Adds this number of jobs to the queue, in this order.
 async fn fill(store: &Store, many: usize) -> Vec<JobId> {
     let put = |id: JobId| async move {
         let spec = JobSpec { script: "1".into(), ..JobSpec::default() };
@@ -25,7 +25,7 @@ async fn length(redis: &Redis) -> usize {
     redis.run(&["LLEN", QUEUE]).await
 }
 
-/// How many jobs wait, as callers are told.
+/// The number of waiting jobs that callers see.
 async fn depth(store: &Store) -> u64 {
     let queue = Queue { script_type: ScriptType::osis(), target: Target::Type, priority: Priority::Normal };
     let told = store.queues().list().await.unwrap().into_iter().find(|queue| queue.name == QUEUE).map_or(0, |queue| queue.depth);
@@ -33,14 +33,14 @@ async fn depth(store: &Store) -> u64 {
     told
 }
 
-/// What is noted of ids that were left.
+/// The notes about ids that were left in the queue.
 async fn notes(redis: &Redis) -> Vec<String> {
     let mut keys: Vec<String> = redis.run(&["KEYS", "hero:q:left:*"]).await;
     keys.extend(redis.run::<Vec<String>>(&["KEYS", "hero:meta:left"]).await);
     keys
 }
 
-/// Takes everything, in the order in which it comes.
+/// Fetches everything, in order.
 async fn take_all(store: &Store) -> Vec<JobId> {
     let mut taken = Vec::new();
     loop {

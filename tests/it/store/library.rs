@@ -1,4 +1,5 @@
-//! The library of Redis Functions: how it comes, what does its work where it cannot, and what its functions share.
+//! The library of Redis Functions: its installation, the fallback where it cannot be installed, and the code that its
+//! functions share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -130,7 +131,7 @@ async fn a_library_that_is_lost_while_redis_is_full_keeps_no_end_from_being_reco
     assert_eq!(store.jobs().create(new()).await.unwrap(), Created::Created(Status::Dispatched));
 }
 
-/// What some Lua behind the modules gives for an argument.
+/// Returns the result of Lua code after the modules, for an argument.
 async fn evaluated<T: redis::FromRedisValue>(redis: &Redis, code: &str, argument: &str) -> T {
     let script = script_behind_the_modules(code);
     redis.run(&["EVAL", &script, "0", "0 server 1 1 1", "=1000", "", argument]).await

@@ -1,4 +1,4 @@
-//! Lists of jobs cost what they show, however many others there are, and leave nothing out.
+//! Listing jobs costs only as much as the jobs shown, whatever the total, and skips none.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const MANY: &str = r#"
   redis.call('SADD', 'hero:meta:hours', ARGV[5])
 "#;
 
-/// Writes so many finished jobs, named by their number, into the hour before this one. Gives the time of the first.
+/// Writes this number of finished jobs, named by their number, into the previous hour. Returns the time of the first.
 async fn many(redis: &Redis, store: &Store, number: usize, each_ms: usize) -> Timestamp {
     let now = store.clock().now();
     let hour = now.minus(Duration::from_secs(3600)).as_millis() / 3_600_000 * 3_600_000;
@@ -33,12 +33,12 @@ async fn many(redis: &Redis, store: &Store, number: usize, each_ms: usize) -> Ti
     begin
 }
 
-/// How often Redis looked at something of a job since the last time this was asked.
+/// The number of reads of job data in Redis since the last call of this function.
 async fn looks(redis: &Redis) -> u64 {
     calls(redis, &["hget", "hmget", "hstrlen", "exists", "hgetall", "hlen", "memory|usage"]).await
 }
 
-/// How often these commands were called since the last time this was asked.
+/// The number of calls of these commands since the last call of this function.
 async fn calls(redis: &Redis, commands: &[&str]) -> u64 {
     let mut looks = 0;
     for command in commands {
@@ -55,7 +55,7 @@ async fn page(store: &Store, filter: &JobFilter, cursor: Option<&str>, limit: us
     (page.jobs.into_iter().map(|job| job.job_id).collect(), page.next_cursor)
 }
 
-/// All jobs of a filter, by pages of a size.
+/// All jobs of a filter, in pages of this size.
 async fn by(store: &Store, filter: &JobFilter, limit: usize) -> Vec<JobId> {
     let (mut all, mut cursor) = (Vec::new(), None::<String>);
     loop {
@@ -79,7 +79,7 @@ async fn listed(redis: &Redis, store: &Store, filter: &JobFilter, most: u64) -> 
     all
 }
 
-/// What the pruner does, once through all indexes.
+/// Runs the pruner once through all indexes.
 async fn prune(store: &Store) {
     for hour in store.maintenance().index_hours().await.unwrap() {
         let mut at = Some(Pruning::default());

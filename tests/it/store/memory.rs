@@ -1,4 +1,4 @@
-//! Redis does not grow: what jobs leave behind goes away with them.
+//! Redis does not grow: the data of jobs is deleted with them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use hero::store::{ActorRoom, AttemptEnd, Ended, Fetch, NewJob, Periods, Store};
 
 use crate::support::{Redis, until};
 
-/// More events than the stream keeps come from so many jobs.
+/// This number of jobs causes more events than the stream keeps.
 const WARM_UP: usize = 70_000;
 const JOBS: usize = 200_000;
-/// So many are created, taken and ended by one call.
+/// The number of jobs that one call creates, fetches and ends.
 const BATCH: usize = 128;
 
 /// Runs short jobs. Every second caller waits for his result; the others take it from the reply list.

@@ -1,4 +1,4 @@
-//! The functions, asked one by one.
+//! The functions, called one by one.
 
 mod cluster;
 mod counters;

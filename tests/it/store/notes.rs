@@ -1,4 +1,4 @@
-//! What a function notes of a job saves looks, and hides nothing.
+//! Notes that a function keeps about a job save reads, and hide nothing.
 
 use std::time::Duration;
 

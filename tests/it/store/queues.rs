@@ -1,4 +1,4 @@
-//! What stands between queues and their actors: pauses, the limit of a context, turns between callers.
+//! Controls between queues and their actors: pauses, the limit of a context, turns between callers.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Relations, put to the functions.
+//! Relations, by calls to the functions.
 
 use hero::model::{JobId, JobSpec, Output, OutputFormat, Status};
 use hero::store::{AttemptEnd, Created, Ended, NewJob, Store};

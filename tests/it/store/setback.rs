@@ -1,4 +1,4 @@
-//! The clock of Redis is set back: what waits for a while does not wait until it shows that time again.
+//! The clock of Redis is set back: timed waits do not last until it shows that time again.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What many have in common: what followers read, room in pools, the little that is taken while memory is full.
+//! Shared resources: data for followers, capacity in pools, and the few operations allowed while memory is full.
 
 use hero::model::{JobFilter, JobId, JobSpec, Status};
 use hero::store::{ActorRoom, Created, Fetch, Fetched, NewJob};

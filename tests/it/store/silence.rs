@@ -1,4 +1,4 @@
-//! The network swallows what is sent and never says that a connection broke.
+//! The network drops everything, and never reports a broken connection.
 
 use hero::model::JobId;
 use hero::service::{self, Service as _};

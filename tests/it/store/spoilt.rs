@@ -1,4 +1,4 @@
-//! What foreign programs write where it does not belong stops nothing, and nobody waits for ever.
+//! Invalid data from foreign programs stops nothing, and no caller waits for ever.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The table of `Status::on`, put to the real functions.
+//! The table of `Status::on`, checked against the real functions.
 
 use std::time::Duration;
 
@@ -104,7 +104,7 @@ async fn prepare(redis: &Redis, store: &Store, id: &JobId, event: Event) {
     let _: i64 = redis.run(&["HSET", &key, field, value]).await;
 }
 
-/// Puts an event to the function that is there for it.
+/// Calls the function for an event.
 async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
     let attempt = store.jobs().get(id).await.unwrap().unwrap().attempt;
     match event {

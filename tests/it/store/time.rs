@@ -1,4 +1,4 @@
-//! Whose clock decides: that of Redis.
+//! The clock of Redis decides.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -224,7 +224,7 @@ async fn many(store: &Store, number: usize) -> (BTreeSet<JobId>, Timestamp, Time
     (ids, times[0], times[number - 1])
 }
 
-/// All jobs that were created at a time or later and before another.
+/// All jobs that were created at or after one time, and before another.
 async fn between(store: &Store, after: Option<Timestamp>, before: Option<Timestamp>) -> BTreeSet<JobId> {
     let filter = JobFilter { created_after: after, created_before: before, ..JobFilter::default() };
     let (mut ids, mut cursor) = (BTreeSet::new(), None);

@@ -1,4 +1,4 @@
-//! There is none, it cannot be read now, it is spoilt: three answers.
+//! Missing, temporarily unreadable and damaged values get three different answers.
 
 use hero::model::{FlowId, IdentityId, JobId, MessageKey, PublicKey, RunnerId, ScheduleId, TokenId};
 use hero::store::{Error, Score, Store};

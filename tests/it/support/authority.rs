@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
-/// A certificate authority and what it signed.
+/// A certificate authority and the certificates that it signed.
 pub struct Authority {
     directory: tempfile::TempDir,
 }
@@ -11,7 +11,7 @@ impl Authority {
     pub fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
-        // A certificate named as its issuer would pass for one that signed itself.
+        // A certificate that names itself as issuer would pass as self-signed.
         params.distinguished_name.push(DnType::CommonName, "an authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
@@ -30,7 +30,7 @@ impl Authority {
         self.directory.path().join(name)
     }
 
-    /// What a redis-server needs to have a certificate of this authority.
+    /// The arguments that a redis-server needs to use a certificate of this authority.
     pub fn arguments(&self, port: &str, clients: &str) -> Vec<String> {
         let file = |name: &str| self.file(name).to_str().unwrap().to_owned();
         let (cert, key, ca) = (file("server.pem"), file("server.key"), file("ca.pem"));

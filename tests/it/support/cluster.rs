@@ -8,7 +8,7 @@ use redis::{FromRedisValue, RedisResult};
 
 use super::until;
 
-/// Three masters of a Redis Cluster on loopback, and a replica of one of them; ended with their test.
+/// A Redis Cluster on loopback with three masters, and a replica of one of them. It ends with its test.
 pub struct Cluster {
     nodes: Vec<Node>,
     directory: tempfile::TempDir,
@@ -19,7 +19,7 @@ pub struct Node {
     process: Child,
     port: u16,
     bus: u16,
-    /// In place of `{tls}` in the arguments.
+    /// Replaces `{tls}` in the arguments.
     tls: u16,
     arguments: Vec<String>,
     home: PathBuf,
@@ -30,7 +30,8 @@ pub const MASTERS: usize = 3;
 const SLOTS: usize = 16384;
 
 impl Cluster {
-    /// Three masters, each with a third of the slots. Other nodes than the one that has a slot go on when it fails.
+    /// Starts three masters, each with a third of the slots. If a node fails, the nodes that do not have its slots
+    /// continue.
     pub async fn start(arguments: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut nodes = Vec::new();
@@ -48,7 +49,7 @@ impl Cluster {
         cluster
     }
 
-    /// Adds a replica of a master. It does not take its place until [`Node::may_take_over`].
+    /// Adds a replica of a master. It does not take over before [`Node::may_take_over`].
     pub async fn add_replica(&mut self, of: usize, arguments: &[&str]) -> usize {
         let master: String = self.nodes[of].run(&["CLUSTER", "MYID"]).await;
         self.nodes.push(Node::start(&self.directory, &[arguments, &["--cluster-replica-no-failover", "yes"]].concat()).await);
@@ -60,7 +61,7 @@ impl Cluster {
             info.contains("master_link_status:up").then_some(())
         })
         .await;
-        // Only who is known as a replica everywhere is elected.
+        // Only a replica that all nodes know can be elected.
         for node in &self.nodes {
             until("every node knows the replica", || async {
                 let nodes: String = node.run(&["CLUSTER", "NODES"]).await;
@@ -95,18 +96,18 @@ impl Cluster {
         self.directory.path()
     }
 
-    /// The nodes that live.
+    /// The live nodes.
     pub fn living(&self) -> impl Iterator<Item = &Node> {
         self.nodes.iter().filter(|node| node.port != 0)
     }
 
-    /// The master that began with the slot of a key.
+    /// The master that initially had the slot of a key.
     pub async fn owner(&self, key: &str) -> usize {
         let slot: usize = self.nodes[0].run(&["CLUSTER", "KEYSLOT", key]).await;
         (0..MASTERS).find(|at| slot < (at + 1) * SLOTS / MASTERS).unwrap()
     }
 
-    /// Ends a node at once, as the kernel would.
+    /// Kills a node, as the kernel would.
     pub fn kill(&mut self, at: usize) {
         let node = &mut self.nodes[at];
         node.process.kill().unwrap();
@@ -114,12 +115,12 @@ impl Cluster {
         node.port = 0;
     }
 
-    /// Ends a node at once, and starts it again with the same name, address and files.
+    /// Kills a node, and restarts it with the same name, address and files.
     pub async fn restart(&mut self, at: usize) {
         let node = &mut self.nodes[at];
         node.process.kill().unwrap();
         node.process.wait().unwrap();
-        // Another process may have its port for a moment.
+        // Another process may use its port for a moment.
         until("the node is back", || {
             if node.process.try_wait().unwrap().is_some() {
                 node.process = launch(&node.home, &node.arguments);
@@ -133,7 +134,7 @@ impl Cluster {
 
 impl Node {
     async fn start(directory: &tempfile::TempDir, arguments: &[&str]) -> Self {
-        // A port that was free a moment ago may be taken by now.
+        // A port that was free a moment ago may be in use by now.
         for _ in 0..20 {
             let [port, bus, tls] = free_ports();
             let arguments: Vec<String> = arguments.iter().map(|word| word.replace("{tls}", &tls.to_string())).collect();
@@ -176,7 +177,7 @@ impl Node {
         self.ok(&["CONFIG", "SET", "cluster-replica-no-failover", "no"]).await;
     }
 
-    /// One command to this node, as redis-cli would send it.
+    /// Sends one command to this node, as redis-cli would.
     pub async fn run<T: FromRedisValue>(&self, words: &[&str]) -> T {
         self.try_run(words).await.unwrap_or_else(|error| panic!("{words:?}: {error}"))
     }
@@ -185,12 +186,12 @@ impl Node {
         assert_eq!(self.run::<String>(words).await, "OK", "{words:?}");
     }
 
-    /// One command that may fail.
+    /// Sends one command that may fail.
     pub fn try_run<T: FromRedisValue>(&self, words: &[&str]) -> impl Future<Output = RedisResult<T>> + use<T> {
         ask(self.port, words)
     }
 
-    /// The commands that this node has refused, with its counters, but for the check whether it has the library of functions.
+    /// The commands that this node has refused, with its counters, except for the check for the library of functions.
     pub async fn refused(&self) -> Vec<String> {
         let (commands, errors): (String, String) = (self.run(&["INFO", "commandstats"]).await, self.run(&["INFO", "errorstats"]).await);
         let good = |line: &str| line.ends_with("rejected_calls=0,failed_calls=0") || line.starts_with("cmdstat_fcall_ro:");
@@ -200,7 +201,7 @@ impl Node {
         bad.map(ToOwned::to_owned).collect()
     }
 
-    /// Whether a command was refused because its keys are in several slots.
+    /// Whether a command was refused because its keys are in different slots.
     pub async fn saw_several_slots(&self) -> bool {
         self.run::<String>(&["INFO", "errorstats"]).await.contains("errorstat_CROSSSLOT")
     }
@@ -240,7 +241,7 @@ fn launch(home: &Path, arguments: &[String]) -> Child {
         .expect("redis-server is installed (make setup)")
 }
 
-/// One command, that may fail, to the node with this port.
+/// Sends one command that may fail to the node with this port.
 pub fn ask<T: FromRedisValue>(port: u16, words: &[&str]) -> impl Future<Output = RedisResult<T>> + use<T> {
     let mut command = redis::cmd(words[0]);
     command.arg(&words[1..]);
@@ -251,19 +252,20 @@ pub fn ask<T: FromRedisValue>(port: u16, words: &[&str]) -> impl Future<Output =
     }
 }
 
-/// Ports that nobody uses now, and that the kernel gives to nobody while a node is away: one after another, below those that it gives.
+/// Returns ports that are free, one after another, below the range from which the kernel assigns ports, so that they
+/// stay free while a node is away.
 pub fn free_ports() -> [u16; 3] {
     const FIRST: u32 = 10_000;
     const COUNT: u32 = 22_000;
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let listener = || loop {
-        // Two runs of the tests side by side begin at different ones.
+        // Two concurrent test runs start at different ports.
         let at = NEXT.fetch_add(1, Ordering::Relaxed).wrapping_add(std::process::id().wrapping_mul(97)) % COUNT;
         if let Ok(free) = TcpListener::bind(("127.0.0.1", u16::try_from(FIRST + at).unwrap())) {
             return free;
         }
     };
-    // All are held until each is known, so none comes twice.
+    // The function holds all ports until each is known, so that none occurs twice.
     let listeners = [listener(), listener(), listener()];
     listeners.map(|listener| listener.local_addr().unwrap().port())
 }

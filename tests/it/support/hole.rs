@@ -9,11 +9,12 @@ use tokio::task::JoinHandle;
 
 use super::Redis;
 
-/// A way to a Redis whose connections can be made to swallow everything, while new ones work, or one of which breaks before an answer.
+/// A proxy to a Redis. Its connections can be made to swallow everything, while new ones work, or one can break before
+/// an answer.
 pub struct Hole {
     directory: tempfile::TempDir,
     generation: Arc<AtomicU64>,
-    /// The bytes of a call whose answer is to be lost.
+    /// Bytes that mark the call whose answer is to be lost.
     mark: Arc<Mutex<Option<Vec<u8>>>>,
     relay: JoinHandle<()>,
 }
@@ -41,12 +42,12 @@ impl Hole {
         Endpoint { url: format!("unix://{}", self.directory.path().join("hole.sock").display()), ..Endpoint::default() }
     }
 
-    /// From now on nothing comes out of the connections that there are, and none of them ends.
+    /// From now on, the existing connections deliver nothing, and none of them ends.
     pub fn swallow(&self) {
         self.generation.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The next call with these bytes in it is done by Redis, and its connection ends without an answer.
+    /// Redis carries out the next call that contains these bytes, and its connection ends without an answer.
     pub fn lose_answer_to(&self, mark: &str) {
         *self.mark.lock().unwrap() = Some(mark.as_bytes().to_vec());
     }
@@ -57,7 +58,7 @@ impl Hole {
     }
 }
 
-/// Brings what comes from one side to the other. Whoever brings calls knows the mark of the one after which this connection is cut.
+/// Forwards bytes from one side to the other. For calls, `mark` names the call after which this connection is cut.
 async fn carry(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
@@ -69,7 +70,7 @@ async fn carry(
     while let Ok(read @ 1..) = from.read(&mut bytes).await {
         if mark.as_ref().is_some_and(|mark| has_mark(&mut mark.lock().unwrap(), &mut seen, &bytes[..read])) {
             cut.store(true, Ordering::SeqCst);
-            // Redis does what it was sent, and finds that nobody is there any more.
+            // Redis carries out the call, and then finds that its client is gone.
             let _ = to.write_all(&bytes[..read]).await;
             return;
         }
@@ -79,12 +80,12 @@ async fn carry(
         }
     }
     if now.load(Ordering::SeqCst) != began {
-        // Nor does the other side see an end.
+        // The other side does not see an end either.
         std::future::pending::<()>().await;
     }
 }
 
-/// Whether the mark is in what has come, also if it came in parts. It is forgotten then.
+/// Whether the mark has arrived, even in parts. It is then forgotten.
 fn has_mark(mark: &mut Option<Vec<u8>>, seen: &mut Vec<u8>, read: &[u8]) -> bool {
     let Some(bytes) = mark.as_ref() else { return false };
     seen.extend_from_slice(read);

@@ -20,7 +20,7 @@ pub struct House {
 }
 
 impl House {
-    /// With so many osis actors of the group `default`.
+    /// Starts with this number of osis actors in the group `default`.
     pub async fn open(actors: u32) -> Self {
         let mut house = Self::empty().await;
         let settings = pool_settings(house.redis.directory(), actors);
@@ -45,18 +45,18 @@ impl House {
         Self::with(redis, plan).await
     }
 
-    /// Without actors, on this Redis, where things last so long.
+    /// Without actors, on this Redis, with these retention times.
     pub async fn lasting(redis: Redis, periods: Periods) -> Self {
         let plan = redis.plan().lasting(periods);
         Self::with(redis, plan).await
     }
 
-    /// Without actors, on this Redis by the way that an endpoint is.
+    /// Without actors, on this Redis, connected as the endpoint says.
     pub async fn through(redis: Redis, endpoint: Endpoint) -> Self {
         Self::with(redis, Plan::at(endpoint)).await
     }
 
-    /// Without actors, with these contexts besides the first one in the same Redis.
+    /// Without actors, with these contexts in the same Redis, in addition to the first one.
     pub async fn with_contexts(contexts: &[ContextId]) -> Self {
         let redis = Redis::start().await;
         let plan = redis.plan();

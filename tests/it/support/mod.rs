@@ -1,4 +1,4 @@
-//! What tests stand on: a redis-server each, stores and pools on it.
+//! Test support: a redis-server for each test, with stores and pools on it.
 
 mod authority;
 mod cluster;
@@ -35,16 +35,17 @@ pub use web::Web;
 use std::future::Future;
 use std::time::Duration;
 
-/// No test waits longer for anything.
+/// The maximum time that a test waits for anything.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A connection to Redis that waits as long as a test does. By itself one gives up after half a second, which a busy machine may take.
+/// A connection to Redis with the timeout of a test. The default timeout is half a second, which a busy machine may
+/// exceed.
 pub async fn connection(client: &::redis::Client) -> ::redis::RedisResult<::redis::aio::MultiplexedConnection> {
     let config = ::redis::AsyncConnectionConfig::new().set_connection_timeout(Some(PATIENCE)).set_response_timeout(Some(PATIENCE));
     client.get_multiplexed_async_connection_with_config(&config).await
 }
 
-/// Asks again and again until the answer is there.
+/// Asks repeatedly until there is an answer.
 pub async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut ask: impl FnMut() -> F) -> T {
     let asking = async {
         loop {

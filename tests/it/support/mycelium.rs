@@ -1,8 +1,8 @@
-//! A network of nodes that do with messages what those of Mycelium v0.7.10 do, by REST and by JSON-RPC.
+//! A network of fake nodes that handle messages as Mycelium v0.7.10 does, over REST and JSON-RPC.
 //!
-//! Each has one lock, which a request for a message holds until there is one or its time is over. A message to a node that nobody knows is taken, and
-//! sent again for five minutes. A reply for which nobody waits any more lies among the messages, without a topic. What a node sends to itself never
-//! arrives.
+//! Each node has one lock, which a request for a message holds until a message arrives or the request times out. A node
+//! accepts a message to an unknown node, and retries it for five minutes. A reply that no request waits for any more is
+//! stored as a message without a topic. Messages that a node sends to itself never arrive.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -16,44 +16,44 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
-/// The most bytes that a request has, by REST and by JSON-RPC.
+/// The maximum size of a request in bytes, over REST and JSON-RPC.
 const MOST_OF_REST: usize = 2 << 20;
 const MOST_OF_RPC: usize = 10 << 20;
-/// How long a message is sent again.
+/// The time for which a message is sent again.
 const SENT_FOR: Duration = Duration::from_secs(300);
 
-/// Nodes that reach each other.
+/// Nodes that can reach each other.
 #[derive(Clone, Default)]
 pub struct Network(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
     nodes: Mutex<BTreeMap<String, Arc<State>>>,
-    /// Whether every second reply gets lost, and every third message comes twice.
+    /// Whether every second reply is lost, and every third message arrives twice.
     disturbed: AtomicBool,
     count: AtomicU64,
 }
 
-/// What a node knows.
+/// The state of a node.
 #[derive(Default)]
 struct State {
     key: String,
     ip: String,
-    /// Held by each call, and by one that asks for a message as long as it waits.
+    /// Held by each call. A call that asks for a message holds it while it waits.
     lock: tokio::sync::Mutex<()>,
     inbox: Mutex<VecDeque<Value>>,
     came: Notify,
-    /// Who waits for the reply to a message.
+    /// The requests that wait for the reply to a message.
     waiting: Mutex<HashMap<String, oneshot::Sender<Value>>>,
-    /// What was sent from here, by its id. A reply has the id of the message that it answers, and a mark.
+    /// The messages sent from here, by id. A reply has the id of the message that it answers, and a mark.
     sent: Mutex<BTreeMap<String, Sent>>,
     halted: AtomicBool,
     asked: Mutex<Vec<String>>,
-    /// The most bytes of a request, if they are fewer than such a node takes.
+    /// The maximum size of a request in bytes, if it is below the limit of a real node.
     most: Mutex<Option<usize>>,
 }
 
-/// A message on its way, or there.
+/// A message in transit or delivered.
 struct Sent {
     to: String,
     message: Value,
@@ -74,7 +74,7 @@ pub struct MyceliumNode {
 }
 
 impl Network {
-    /// Has replies get lost, and messages come twice.
+    /// Makes replies get lost, and messages arrive twice.
     pub fn disturb(&self, disturbed: bool) {
         self.0.disturbed.store(disturbed, Ordering::Relaxed);
     }
@@ -100,7 +100,7 @@ impl Network {
                     continue;
                 }
                 let (network, own) = (network.clone(), Arc::clone(&own));
-                // A client that goes away is its own affair.
+                // A client that disconnects is no error here.
                 tokio::spawn(async move { drop(network.serve(&own, socket).await) });
             }
         });
@@ -134,7 +134,7 @@ impl Network {
                 }
             }
         };
-        // Whoever hangs up waits no more.
+        // A client that disconnects stops waiting.
         let (status, answer) = tokio::select! {
             answer = answering => answer,
             _ = socket.fill_buf() => return Ok(()),
@@ -209,7 +209,7 @@ impl Network {
         json!({ "jsonrpc": "2.0", "id": call["id"], "result": result })
     }
 
-    /// The key of a destination, whoever has it.
+    /// The key of a destination.
     fn key_of(&self, dst: &Value) -> String {
         if let Some(key) = dst["pk"].as_str() {
             return key.to_owned();
@@ -219,7 +219,7 @@ impl Network {
         nodes.values().find(|node| node.ip == ip).map_or_else(|| ip.to_owned(), |node| node.key.clone())
     }
 
-    /// Takes a message, wherever it goes. Gives its id, and what its reply comes by.
+    /// Accepts a message to any destination. Returns its id, and the channel of its reply.
     async fn push(&self, own: &State, message: &Value) -> (String, oneshot::Receiver<Value>) {
         let _locked = own.lock.lock().await;
         let count = self.0.count.fetch_add(1, Ordering::Relaxed);
@@ -242,7 +242,7 @@ impl Network {
         self.send_again();
     }
 
-    /// Brings on what is on its way between nodes that are there.
+    /// Delivers the messages in transit between nodes that are present.
     fn send_again(&self) {
         let nodes: Vec<Arc<State>> = self.0.nodes.lock().unwrap().values().cloned().collect();
         let disturbed = self.0.disturbed.load(Ordering::Relaxed);
@@ -258,7 +258,7 @@ impl Network {
         }
     }
 
-    /// Gives a message, and has its sender know that it was read.
+    /// Returns a message, and tells its sender that it was read.
     async fn take(&self, own: &State, topic: Option<&str>, peeks: bool, seconds: u64) -> Option<Value> {
         let found = {
             let _locked = own.lock.lock().await;
@@ -284,7 +284,7 @@ impl Network {
     }
 }
 
-/// What comes within so many seconds.
+/// Returns what arrives within this number of seconds.
 async fn within(seconds: u64, coming: oneshot::Receiver<Value>) -> Option<Value> {
     tokio::time::timeout(Duration::from_secs(seconds), coming).await.ok()?.ok()
 }
@@ -315,7 +315,7 @@ impl State {
         Some(json!({ "dst": "400::", "state": state, "created": 0, "deadline": 300, "msgLen": 1 }))
     }
 
-    /// Takes what comes: for whoever waits for it, else among the messages.
+    /// Accepts an arrival: passes it to the request that waits for it, or stores it with the messages.
     fn receive(&self, mut message: Value, is_twice: bool) {
         let id = message["id"].as_str().unwrap_or_default().to_owned();
         let is_reply = message.as_object_mut().is_some_and(|message| message.remove("isReply").is_some());
@@ -331,7 +331,7 @@ impl State {
         self.came.notify_waiters();
     }
 
-    /// The first message of a topic; of the empty one those that have none.
+    /// The first message with a topic. The empty topic selects messages without one.
     fn look(&self, topic: Option<&str>, peeks: bool) -> Option<Value> {
         let mut inbox = self.inbox.lock().unwrap();
         let at = inbox.iter().position(|message| topic.is_none_or(|topic| message["topic"].as_str().unwrap_or_default() == topic))?;
@@ -340,33 +340,33 @@ impl State {
 }
 
 impl MyceliumNode {
-    /// Where programs reach it.
+    /// The address for programs.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Has it answer nobody, neither here nor in the network, or go on.
+    /// Makes it answer nobody, neither here nor in the network, or continue.
     pub fn halt(&self, halts: bool) {
         self.state.halted.store(halts, Ordering::Relaxed);
         self.network.send_again();
     }
 
-    /// What was asked of it, each as `GET /api/v1/messages?…` or as the method and its parameters.
+    /// The requests to it, each as `GET /api/v1/messages?…` or as the method and its parameters.
     pub fn asked(&self) -> Vec<String> {
         self.state.asked.lock().unwrap().clone()
     }
 
-    /// Has it take smaller requests only.
+    /// Makes it accept smaller requests only.
     pub fn takes(&self, most: usize) {
         *self.state.most.lock().unwrap() = Some(most);
     }
 
-    /// How many messages lie there that nobody has fetched, of any topic.
+    /// The number of messages, of any topic, that were not fetched.
     pub fn lie(&self) -> usize {
         self.state.inbox.lock().unwrap().len()
     }
 
-    /// Puts something among the messages, without a topic.
+    /// Adds a message without a topic.
     pub fn put(&self, id: &str, payload: &str) {
         self.state.receive(json!({ "id": id, "srcIp": "400::", "srcPk": "ee".repeat(32), "payload": payload }), false);
     }

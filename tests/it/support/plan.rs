@@ -5,43 +5,43 @@ use hero::log_file::LogDirectory;
 use hero::model::{ContextId, ServerId};
 use hero::store::{Endpoint, Error, Periods, Push, Settings, Store};
 
-/// What a store is to be: as that of a server with the defaults, but for what is said.
+/// The settings of a store: the defaults of a server, with changes.
 #[derive(Clone)]
 pub struct Plan(Settings);
 
 impl Plan {
-    /// A server of its own on the Redis at an endpoint.
+    /// A new server on the Redis at an endpoint.
     pub fn at(endpoint: Endpoint) -> Self {
         let (server, periods, push) = (ServerId::new(), Periods::default(), Push::default());
         Self(Settings { endpoint, context: ContextId(0), server, periods, queue_limit: 100_000, push })
     }
 
-    /// Its jobs are those of this context.
+    /// The store uses this context for its jobs.
     pub fn of(self, context: ContextId) -> Self {
         Self(Settings { context, ..self.0 })
     }
 
-    /// It takes itself for this server.
+    /// The store acts as this server.
     pub fn named(self, server: ServerId) -> Self {
         Self(Settings { server, ..self.0 })
     }
 
-    /// Things last so long.
+    /// Sets the retention times.
     pub fn lasting(self, periods: Periods) -> Self {
         Self(Settings { periods, ..self.0 })
     }
 
-    /// New jobs go there.
+    /// Sets the queues for new jobs.
     pub fn pushing(self, push: Push) -> Self {
         Self(Settings { push, ..self.0 })
     }
 
-    /// Its queues take so many jobs.
+    /// Sets the maximum number of jobs in its queues.
     pub fn with_room(self, queue_limit: usize) -> Self {
         Self(Settings { queue_limit, ..self.0 })
     }
 
-    /// The store, and what is wrong with its Redis.
+    /// Returns the store, and the problems of its Redis.
     pub async fn connect(self) -> Result<(Store, Vec<String>), Error> {
         Store::connect(self.0).await
     }
@@ -52,7 +52,7 @@ impl Plan {
     }
 }
 
-/// A dispatcher over these stores, with its log files below a directory. Its loops do not run.
+/// A dispatcher over these stores, with its log files below a directory. It does not run its loops.
 pub fn dispatcher(stores: impl IntoIterator<Item = Store>, directory: &Path) -> Dispatcher {
     Dispatcher::new(stores, dispatch::Settings::new(LogDirectory::new(directory.join("logs"))))
 }

@@ -20,9 +20,9 @@ pub fn objects(store: &Store) -> Objects {
     Objects::new(store.clone(), Arc::default())
 }
 
-/// A script that kills its engine, which runs out of stack, where functions may call each other [so deep](DEADLY_LEVELS).
+/// A script that kills its engine by a stack overflow, where functions may call each other [this deep](DEADLY_LEVELS).
 pub const DEADLY: &str = "fn f() { f() } f()";
-/// Deeper than the stack suffices for.
+/// A depth of calls that exceeds the stack.
 pub const DEADLY_LEVELS: usize = usize::MAX;
 
 /// A pool of osis actors whose log files are below `directory`.

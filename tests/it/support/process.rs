@@ -13,10 +13,10 @@ use tokio::process::{Child, Command};
 
 use super::{PATIENCE, hero, until};
 
-/// So many of its last lines are kept.
+/// The number of last lines that are kept.
 const LINES: usize = 2000;
 
-/// A `hero` that runs as a process of its own and is killed with its test.
+/// A `hero` that runs as a separate process and is killed with its test.
 pub struct Process {
     child: Child,
     pid: u32,
@@ -24,39 +24,39 @@ pub struct Process {
     err: Lines,
 }
 
-/// The library that makes a process see another time than the machine's.
+/// The library that shows a process another time than that of the machine.
 pub fn faketime() -> PathBuf {
     let found = std::fs::read_dir("/usr/lib").unwrap().filter_map(|entry| Some(entry.ok()?.path().join("faketime/libfaketimeMT.so.1")));
     found.into_iter().find(|path| path.exists()).expect("faketime is installed (make setup)")
 }
 
-/// What a process said, line by line.
+/// The output of a process, line by line.
 type Lines = Arc<Mutex<VecDeque<String>>>;
 
 impl Process {
-    /// `hero serve` on a free port, ready.
+    /// Starts `hero serve` on a free port, and waits until it is ready.
     pub async fn serve(data: &Path, arguments: &[&str]) -> Self {
         Self::serving(data, arguments).until_ready().await
     }
 
-    /// `hero serve` on a free port, just started.
+    /// Starts `hero serve` on a free port, without waiting.
     pub fn serving(data: &Path, arguments: &[&str]) -> Self {
         let mut all: Vec<&OsStr> = vec!["serve".as_ref(), "--listen".as_ref(), "127.0.0.1:0".as_ref(), "--data".as_ref(), data.as_os_str()];
         all.extend(arguments.iter().map(OsStr::new));
         Self::start(&all)
     }
 
-    /// The program with these arguments and no settings in its environment.
+    /// Starts the program with these arguments and no settings in its environment.
     pub fn start(arguments: &[impl AsRef<OsStr>]) -> Self {
         Self::start_with(arguments, |_| {})
     }
 
-    /// The same, changed.
+    /// Starts the same program, after a change to its command.
     pub fn start_with(arguments: &[impl AsRef<OsStr>], change: impl FnOnce(&mut Command)) -> Self {
         Self::of(&hero(), arguments, change)
     }
 
-    /// A program that becomes it.
+    /// Starts a program that replaces itself with `hero`.
     pub fn of(program: &Path, arguments: &[impl AsRef<OsStr>], change: impl FnOnce(&mut Command)) -> Self {
         let mut command = Command::new(program);
         command.args(arguments).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", "/nonexistent");
@@ -73,7 +73,7 @@ impl Process {
         self
     }
 
-    /// Whether it gets ready. False: it ended instead.
+    /// Waits until it is ready. Returns false if it ended instead.
     pub async fn becomes_ready(&mut self) -> bool {
         let (out, child) = (&self.out, &mut self.child);
         let ready = until("the ready line", || async { said(out).iter().any(|line| line.contains(" ready ")).then_some(()) });
@@ -87,7 +87,7 @@ impl Process {
         self.pid
     }
 
-    /// What it wrote to stdout.
+    /// Its output on stdout.
     pub fn out(&self) -> Vec<String> {
         said(&self.out)
     }
@@ -107,7 +107,7 @@ impl Process {
         Client::connect(&self.url(), None).await.unwrap()
     }
 
-    /// GETs a path: status and body.
+    /// GETs a path. Returns the status and body.
     pub async fn get(&self, path: &str) -> (u16, String) {
         let address = self.url().strip_prefix("ws://").unwrap().to_owned();
         let asking = async {
@@ -122,7 +122,7 @@ impl Process {
         (head[9..12].parse().unwrap(), body.to_owned())
     }
 
-    /// Asks it to end.
+    /// Sends SIGTERM.
     pub fn terminate(&self) {
         self.signal(Signal::TERM);
     }
@@ -131,13 +131,13 @@ impl Process {
         kill_process(Pid::from_raw(self.pid.cast_signed()).unwrap(), signal).unwrap();
     }
 
-    /// kill -9, and waits for its end.
+    /// Kills it with SIGKILL, and waits for its end.
     pub async fn kill(&mut self) {
         self.child.start_kill().unwrap();
         assert_eq!(self.ended().await.signal(), Some(9));
     }
 
-    /// How it ended. It has to.
+    /// Waits for its end, and returns its exit status.
     pub async fn ended(&mut self) -> ExitStatus {
         match tokio::time::timeout(PATIENCE, self.child.wait()).await {
             Ok(status) => status.unwrap(),
@@ -145,14 +145,14 @@ impl Process {
         }
     }
 
-    /// Its exit code and everything it logged.
+    /// Returns its exit code and its whole log.
     pub async fn failure(&mut self) -> (Option<i32>, String) {
         let code = self.ended().await.code();
         until("the end of its log", || async { (Arc::strong_count(&self.err) == 1).then_some(()) }).await;
         (code, self.log())
     }
 
-    /// SIGTERM, and waits for the good end.
+    /// Sends SIGTERM, and waits for a successful end.
     pub async fn stop(mut self) -> String {
         self.terminate();
         let (code, log) = self.failure().await;
@@ -160,7 +160,7 @@ impl Process {
         log
     }
 
-    /// Its children, engines and Redis.
+    /// Its child processes: engines and Redis.
     pub fn children(&self) -> Vec<Kin> {
         Kin::all().into_iter().filter(|kin| kin.parent == self.pid).collect()
     }
@@ -170,7 +170,8 @@ impl Process {
         self.children().into_iter().filter(|kin| kin.command().ends_with("\0engine\0")).collect()
     }
 
-    /// Its engines whose jobs are processes. Where one is the first of a PID namespace, there are two: one waits outside for the other.
+    /// Its engines whose jobs are processes. An engine that is the first of a PID namespace counts twice: another
+    /// process waits for it outside.
     pub fn supervisors(&self) -> Vec<Kin> {
         let is_one = |kin: &Kin| kin.command().ends_with("\0supervisor\0");
         let outside: Vec<Kin> = self.children().into_iter().filter(is_one).collect();
@@ -178,12 +179,12 @@ impl Process {
         inside.chain(outside).collect()
     }
 
-    /// What runs below its engines whose jobs are processes, and what these have left.
+    /// The processes below its engines whose jobs are processes, and those that these have left behind.
     pub fn below_engines(&self) -> Vec<Kin> {
         below(self.supervisors().iter().map(|kin| kin.pid).collect())
     }
 
-    /// Its children, with theirs and so on.
+    /// All its descendants.
     pub fn descendants(&self) -> Vec<Kin> {
         below(vec![self.pid])
     }
@@ -194,7 +195,7 @@ impl Process {
     }
 }
 
-/// What runs below these processes.
+/// The descendants of these processes.
 fn below(mut parents: Vec<u32>) -> Vec<Kin> {
     let (all, mut found) = (Kin::all(), Vec::new());
     while let Some(parent) = parents.pop() {
@@ -205,7 +206,7 @@ fn below(mut parents: Vec<u32>) -> Vec<Kin> {
     found
 }
 
-/// Collects lines until the end, when it lets go of them.
+/// Collects lines until the end, then drops its handle to them.
 fn read(from: impl AsyncRead + Unpin + Send + 'static) -> Lines {
     let lines = Lines::default();
     let kept = lines.clone();
@@ -226,7 +227,7 @@ fn said(lines: &Lines) -> Vec<String> {
     lines.lock().unwrap().iter().cloned().collect()
 }
 
-/// A process as /proc shows it. The time of its start tells it from a later one with the same number.
+/// A process from /proc. Its start time distinguishes it from a later process with the same number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kin {
     pub pid: u32,
@@ -241,7 +242,7 @@ impl Kin {
         pids.filter_map(Self::read).collect()
     }
 
-    /// Nothing for what has ended, even if nobody has asked how.
+    /// Returns none for a process that has ended, even if it is still a zombie.
     pub fn read(pid: u32) -> Option<Self> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let (start, rest) = stat.rsplit_once(')')?;
@@ -255,7 +256,7 @@ impl Kin {
         Self::read(self.pid).is_some_and(|now| now.started == self.started)
     }
 
-    /// Its arguments, each with a zero behind it.
+    /// Its arguments, each followed by a zero byte.
     pub fn command(&self) -> String {
         String::from_utf8_lossy(&std::fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default()).into_owned()
     }
@@ -264,12 +265,12 @@ impl Kin {
         String::from_utf8_lossy(&std::fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default()).into_owned()
     }
 
-    /// kill -9, unless it has ended.
+    /// Kills it with SIGKILL, unless it has ended.
     pub fn kill(&self) {
         self.signal(Signal::KILL);
     }
 
-    /// Has it do nothing any more, as if the machine had no time for it.
+    /// Stops it, as if the machine had no time for it.
     pub fn stop(&self) {
         self.signal(Signal::STOP);
     }

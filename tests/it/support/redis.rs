@@ -7,7 +7,7 @@ use rustix::process::Signal;
 
 use super::Plan;
 
-/// A redis-server of one test, on a unix socket, ended with it.
+/// A redis-server for one test, on a unix socket. It ends with the test.
 pub struct Redis {
     process: Child,
     directory: tempfile::TempDir,
@@ -15,12 +15,12 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// A server that keeps nothing.
+    /// Starts a server without persistence.
     pub async fn start() -> Self {
         Self::with(&["--save", "", "--appendonly", "no"]).await
     }
 
-    /// A server with these arguments.
+    /// Starts a server with these arguments.
     pub async fn with(arguments: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
@@ -39,19 +39,19 @@ impl Redis {
         .await;
     }
 
-    /// Ends it at once, as the kernel would.
+    /// Kills it, as the kernel would.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// Has it do nothing at all, or go on.
+    /// Suspends or resumes it.
     pub fn halt(&self, halts: bool) {
         let pid = rustix::process::Pid::from_child(&self.process);
         rustix::process::kill_process(pid, if halts { Signal::STOP } else { Signal::CONT }).unwrap();
     }
 
-    /// Starts it again after [`Redis::kill`].
+    /// Restarts it after [`Redis::kill`].
     pub async fn restart(&mut self) {
         self.process = launch(&self.directory, &self.arguments);
         self.is_up().await;
@@ -73,7 +73,7 @@ impl Redis {
         Endpoint { url: self.url(), ..Endpoint::default() }
     }
 
-    /// What is to stand on it.
+    /// The plan of a store on it.
     pub fn plan(&self) -> Plan {
         Plan::at(self.endpoint())
     }
@@ -83,14 +83,14 @@ impl Redis {
         self.plan().store().await
     }
 
-    /// How often Redis was asked for a command, by functions too, since the last `CONFIG RESETSTAT`.
+    /// The number of calls of a command, including those by functions, since the last `CONFIG RESETSTAT`.
     pub async fn calls(&self, command: &str) -> u64 {
         let info: String = self.run(&["INFO", "commandstats"]).await;
         let line = info.lines().find_map(|line| line.strip_prefix("cmdstat_")?.strip_prefix(command)?.strip_prefix(":calls="));
         line.map_or(0, |rest| rest.split(',').next().unwrap().parse().unwrap())
     }
 
-    /// How many commands were carried out, by functions too, since the last `CONFIG RESETSTAT`.
+    /// The number of commands, including those by functions, since the last `CONFIG RESETSTAT`.
     pub async fn all_calls(&self) -> u64 {
         let info: String = self.run(&["INFO", "commandstats"]).await;
         let calls =
@@ -98,12 +98,12 @@ impl Redis {
         calls.sum()
     }
 
-    /// One command, as redis-cli would send it.
+    /// Sends one command, as redis-cli would.
     pub async fn run<T: FromRedisValue>(&self, words: &[&str]) -> T {
         self.run_in(0, words).await
     }
 
-    /// The same in another database.
+    /// Sends one command in another database.
     pub async fn run_in<T: FromRedisValue>(&self, database: u32, words: &[&str]) -> T {
         let client = redis::Client::open(format!("{}?db={database}", self.url())).unwrap();
         let mut connection = super::connection(&client).await.unwrap();

@@ -1,4 +1,4 @@
-//! Rounds of a service that a test has done by hand.
+//! Single rounds of a service, run by a test.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use hero::store::Error;
 
 use super::PATIENCE;
 
-/// Has a service do one round, again where the machine stood still for longer than a call to Redis may take, as its loop would.
+/// Runs one round of a service. Repeats it, as its loop would, if the machine was paused for longer than a call to
+/// Redis may take.
 pub async fn round<S: Service<Error = Error>>(service: &mut S) -> Duration {
     let rounds = async {
         loop {

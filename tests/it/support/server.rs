@@ -24,7 +24,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{House, PATIENCE};
 
-/// The wire in front of a dispatcher, as `hero serve` has it.
+/// The wire protocol in front of a dispatcher, as in `hero serve`.
 pub struct Server {
     pub address: SocketAddr,
     /// Ends the server with this.
@@ -42,23 +42,23 @@ impl Server {
         Self::within(dispatcher, Limits::default()).await
     }
 
-    /// A server with limits of its own.
+    /// A server with its own limits.
     pub async fn within(dispatcher: &Dispatcher, limits: Limits) -> Self {
         let authority = Authority::new(dispatcher.stores(), TokenKey::random());
         Self::start(dispatcher, authority, limits, Access::Open, None).await
     }
 
-    /// A server whose callers have to log in. This process knows the authority.
+    /// A server that requires a login. This process has the authority.
     pub async fn guarded(dispatcher: &Dispatcher) -> (Self, Authority) {
         Self::guarded_with(dispatcher, TokenKey::random()).await
     }
 
-    /// The same, with this key of tokens.
+    /// The same, with this token key.
     pub async fn guarded_with(dispatcher: &Dispatcher, key: TokenKey) -> (Self, Authority) {
         Self::guarded_within(dispatcher, key, Limits::default()).await
     }
 
-    /// The same, with limits of its own.
+    /// The same, with its own limits.
     pub async fn guarded_within(dispatcher: &Dispatcher, key: TokenKey, limits: Limits) -> (Self, Authority) {
         let authority = Authority::new(dispatcher.stores(), key);
         authority.follow().await.unwrap();
@@ -66,7 +66,7 @@ impl Server {
         (Self::start(dispatcher, authority.clone(), limits, access, None).await, authority)
     }
 
-    /// A server with an audit log, whose callers have to log in or not.
+    /// A server with an audit log, with or without a required login.
     pub async fn audited(dispatcher: &Dispatcher, audit: Audit, login: bool) -> (Self, Authority) {
         let authority = Authority::new(dispatcher.stores(), TokenKey::random());
         authority.follow().await.unwrap();
@@ -75,7 +75,7 @@ impl Server {
         (Self::with(dispatcher, authority.clone(), Limits::default(), settings).await, authority)
     }
 
-    /// A server that speaks TLS, with limits of its own.
+    /// A server with TLS, and with its own limits.
     pub async fn encrypted(dispatcher: &Dispatcher, limits: Limits, tls: &Tls) -> Self {
         let authority = Authority::new(dispatcher.stores(), TokenKey::random());
         Self::start(dispatcher, authority, limits, Access::Open, Some(tls.clone())).await
@@ -107,7 +107,7 @@ impl Server {
             details: Arc::new(details),
             drain: Arc::new(|_| 0),
         };
-        // By that name without a port, as behind a proxy.
+        // The name without a port, as behind a proxy.
         let allowed_hosts = vec!["localhost".to_owned()];
         let assistants = Some(hero::mcp::assistants());
         let settings = ServerSettings { listen: vec![([127, 0, 0, 1], 0).into()], limits, allowed_hosts, assistants, ..settings };
@@ -116,22 +116,22 @@ impl Server {
         Self { address: serving.local_addr(), _shutdown: shutdown.drop_guard() }
     }
 
-    /// Where WebSockets connect to.
+    /// The URL for WebSockets.
     pub fn url(&self) -> String {
         format!("ws://{}/", self.address)
     }
 
-    /// A new WebSocket connection.
+    /// Opens a WebSocket connection.
     pub async fn connect(&self) -> Client {
         Client::connect(&self.url()).await
     }
 
-    /// Posts a body to `/`: status and answer.
+    /// Posts a body to `/`. Returns the status and answer.
     pub async fn post(&self, body: &str) -> (u16, String) {
         self.post_at("localhost", body).await
     }
 
-    /// The same under a name of the server.
+    /// The same with a host name of the server.
     pub async fn post_at(&self, host: &str, body: &str) -> (u16, String) {
         let head = format!("POST / HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: {}", body.len());
         http(&self.address.to_string(), host, &head, body).await
@@ -146,7 +146,7 @@ impl Server {
         http(&self.address.to_string(), "localhost", &head, body).await
     }
 
-    /// Asks for a path under a name of the server.
+    /// Requests a path with a host name of the server.
     pub async fn get_at(&self, host: &str, path: &str) -> (u16, String) {
         http(&self.address.to_string(), host, &format!("GET {path} HTTP/1.1"), "").await
     }
@@ -156,7 +156,7 @@ impl Server {
     }
 }
 
-/// What a server gives for a path: status and body.
+/// Requests a path. Returns the status and body.
 pub async fn get(address: &str, path: &str) -> (u16, String) {
     http(address, "localhost", &format!("GET {path} HTTP/1.1"), "").await
 }
@@ -166,7 +166,7 @@ async fn http(address: &str, host: &str, head: &str, body: &str) -> (u16, String
     (head[9..12].parse().unwrap(), String::from_utf8(body).unwrap())
 }
 
-/// What a server answers to a request: the head, its names in lower case, and the body.
+/// Sends a request. Returns the head, with names in lower case, and the body.
 pub async fn request(address: &str, host: &str, head: &str, body: &str) -> (String, Vec<u8>) {
     let mut tcp = TcpStream::connect(address).await.unwrap();
     tcp.write_all(format!("{head}\r\nhost: {host}\r\nconnection: close\r\n\r\n{body}").as_bytes()).await.unwrap();
@@ -184,7 +184,7 @@ pub struct Fault {
     pub data: Value,
 }
 
-/// A WebSocket connection for any number of calls at a time. Dropping it closes the connection.
+/// A WebSocket connection for any number of concurrent calls. Dropping it closes the connection.
 #[derive(Clone)]
 pub struct Client {
     outgoing: mpsc::UnboundedSender<Message>,
@@ -198,7 +198,7 @@ struct State {
     subscriptions: HashMap<String, mpsc::UnboundedSender<Value>>,
 }
 
-/// What a subscription sends: each `params` of its notifications.
+/// The items of a subscription: each `params` of its notifications.
 #[derive(Debug)]
 pub struct Items {
     pub id: String,
@@ -223,17 +223,17 @@ impl Client {
         Self { outgoing, state, next: Arc::default() }
     }
 
-    /// Calls a method. `params` by name or by position; null leaves them out.
+    /// Calls a method. `params` are by name or by position; null leaves them out.
     pub async fn call(&self, method: &str, params: Value) -> Result<Value, Fault> {
         self.ask(method, params).await.map(|(result, _)| result)
     }
 
-    /// A call that must succeed.
+    /// Makes a call that must succeed.
     pub async fn ok(&self, method: &str, params: Value) -> Value {
         self.call(method, params.clone()).await.unwrap_or_else(|fault| panic!("{method} {params}: {fault:?}"))
     }
 
-    /// A call that must fail.
+    /// Makes a call that must fail.
     pub async fn fault(&self, method: &str, params: Value) -> Fault {
         match self.call(method, params.clone()).await {
             Err(fault) => fault,
@@ -245,7 +245,7 @@ impl Client {
         self.ask(method, params).await.map(|(_, items)| items.expect("a subscription"))
     }
 
-    /// Sends any text. Answers to it find nobody.
+    /// Sends any text. Answers to it are dropped.
     pub fn send(&self, text: impl Into<String>) {
         self.outgoing.send(Message::text(text.into())).unwrap();
     }
@@ -276,12 +276,12 @@ async fn read(mut stream: SplitStream<WebSocketStream<MaybeTlsStream<TcpStream>>
         let mut state = locked(&state);
         if let Some(method) = answer.get("method") {
             let id = answer["params"]["subscription"].as_str().unwrap_or_else(|| panic!("{method} without a subscription"));
-            // What was under way when the test let go of its items finds nobody.
+            // Items in flight when the test dropped the receiver are lost.
             let _ = state.subscriptions.get(id).map(|items| items.send(answer["params"].clone()));
             continue;
         }
         let Some(caller) = answer["id"].as_u64().and_then(|id| state.calls.remove(&id)) else { continue };
-        // Every result that is text may be the id of a subscription; items can follow at once.
+        // Every text result may be a subscription id, whose items can follow at once.
         let items = answer["result"].as_str().map(|id| {
             let (sender, receiver) = mpsc::unbounded_channel();
             state.subscriptions.insert(id.to_owned(), sender);
@@ -297,7 +297,7 @@ fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 impl Items {
-    /// The next item, or the error that ended the subscription.
+    /// Returns the next item, or the error that ended the subscription.
     pub async fn next(&mut self) -> Value {
         let params = tokio::time::timeout(PATIENCE, self.receiver.recv()).await.expect("an item in time");
         let mut params = params.expect("an item before the connection closed");
@@ -307,14 +307,14 @@ impl Items {
         }
     }
 
-    /// The same items behind the first, which says where they begin.
+    /// Returns the same items after the first, which says where they begin.
     pub async fn begun(mut self) -> Self {
         let first = self.next().await;
         assert_eq!(first["type"], "began", "{first}");
         self
     }
 
-    /// Every item up to the end marker, without it.
+    /// Returns all items before the end marker.
     pub async fn rest(&mut self) -> Vec<Value> {
         let mut items = Vec::new();
         loop {
@@ -327,7 +327,7 @@ impl Items {
         }
     }
 
-    /// What is here already.
+    /// Returns the items that have already arrived.
     pub fn waiting(&mut self) -> Vec<Value> {
         std::iter::from_fn(|| self.receiver.try_recv().ok()).map(|mut params| params["result"].take()).collect()
     }

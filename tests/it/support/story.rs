@@ -1,21 +1,21 @@
-//! The examples of `openrpc.json` are one story: each call works on a fresh server after those before it.
+//! The examples of `openrpc.json` build on each other: on a fresh server, each call works after those before it.
 
 use std::collections::BTreeMap;
 
 use hero::model::{JobId, PrivateKey, Timestamp};
 use serde_json::{Map, Value, json};
 
-/// A call as `openrpc.json` shows it.
+/// An example call from `openrpc.json`.
 pub struct Example {
     pub method: String,
-    /// The parameters that are given, in the order of their positions; null is not given.
+    /// The given parameters, in the order of their positions. Null means not given.
     params: Vec<(String, Value)>,
     pub result: Value,
-    /// The schema of the result, or of what a subscription sends.
+    /// The schema of the result, or of the items of a subscription.
     pub schema: Value,
-    /// What a subscription sends.
+    /// The items that a subscription sends.
     pub item: Option<Value>,
-    /// All parameters that the method has, with their schemas.
+    /// All parameters of the method, with their schemas.
     pub takes: BTreeMap<String, Value>,
 }
 
@@ -45,28 +45,28 @@ pub fn examples() -> Vec<Example> {
 }
 
 impl Example {
-    /// Whether its method changes nothing, so that it may be asked again.
+    /// Whether its method changes nothing, so that it may be called again.
     pub fn reads(&self) -> bool {
         ["get_", "list_", "find_", "explain_", "wait_"].iter().any(|verb| self.method.starts_with(verb))
     }
 
-    /// Whether its method makes something new.
+    /// Whether its method creates something.
     pub fn makes(&self) -> bool {
         ["create_", "run_", "send_"].iter().any(|verb| self.method.starts_with(verb))
     }
 
-    /// The parameters by name, those that are given.
+    /// The given parameters by name.
     pub fn by_name(&self, made: &mut Made) -> Value {
         let given = made.put(&self.params).into_iter().filter(|(_, value)| !value.is_null());
         given.collect::<Map<_, _>>().into()
     }
 
-    /// The parameters by position, as tools send them: the values as they stand.
+    /// The parameters by position, as tools send them, with unchanged values.
     pub fn by_position(&self, made: &mut Made) -> Value {
         made.put(&self.params).into_iter().map(|(_, value)| value).collect()
     }
 
-    /// The parameters by name, where nobody is to be waited for.
+    /// The parameters by name, without waiting.
     pub fn at_once(&self, made: &mut Made) -> Map<String, Value> {
         let Value::Object(mut params) = self.by_name(made) else { unreachable!("they have names") };
         if self.takes.contains_key("wait_timeout") {
@@ -76,11 +76,11 @@ impl Example {
     }
 }
 
-/// What a server has made up, in place of what the examples have.
+/// The values that a server generated, by the values of the examples.
 #[derive(Default, Clone)]
 pub struct Made(BTreeMap<String, String>);
 
-/// The members that are another one's in each server, or at each time.
+/// The members that differ between servers or change over time.
 const VARY: [&str; 15] = [
     "usage",
     "hostname",
@@ -99,7 +99,7 @@ const VARY: [&str; 15] = [
     "round_trip",
 ];
 
-/// A text that servers make up: what kind it is, and whether it is the same whenever it is spoken of.
+/// A text that servers generate: its kind, and whether it stays the same each time it occurs.
 fn made_up(text: &str) -> Option<(&'static str, bool)> {
     let is_hex = |text: &str| text.len() >= 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_cursor =
@@ -116,10 +116,10 @@ fn made_up(text: &str) -> Option<(&'static str, bool)> {
 }
 
 impl Made {
-    /// These parameters, with what the server made up in its place. What a call names first is what it chooses.
+    /// Returns these parameters with the values that the server generated. A value that a call is the first to name stays.
     fn put(&mut self, params: &[(String, Value)]) -> Vec<(String, Value)> {
         let mut params: Vec<_> = params.iter().map(|(name, value)| (name.clone(), self.replaced(value))).collect();
-        // The nonce was the server's, so it is signed anew.
+        // The server chose the nonce, so it must be signed again.
         if let Some(nonce) = params.iter().find(|(name, _)| name == "nonce").and_then(|(_, nonce)| nonce.as_str().map(str::to_owned)) {
             let key: PrivateKey = format!("{:064x}", 1).parse().unwrap();
             params.iter_mut().filter(|(name, _)| name == "signature").for_each(|(_, signature)| *signature = json!(key.sign(&nonce)));
@@ -127,7 +127,7 @@ impl Made {
         params
     }
 
-    /// A program that has the parameters of an example in it, with what the server made up in its place.
+    /// Returns a program that contains the parameters of an example, with the values that the server generated.
     pub fn written(&mut self, example: &Example, program: &str) -> String {
         let (mut program, given) = (program.to_owned(), self.put(&example.params));
         for ((_, printed), (_, given)) in example.params.iter().zip(&given) {
@@ -149,12 +149,13 @@ impl Made {
         }
     }
 
-    /// Notes that this stands for that from now on.
+    /// Records that one value replaces another from now on.
     pub fn learn(&mut self, expected: &Value, given: &str) {
         self.0.insert(expected.as_str().unwrap().to_owned(), given.to_owned());
     }
 
-    /// Whether an answer is what an example says: the same, but for what servers make up and what varies. It may have more. Learns what was made up.
+    /// Whether an answer matches an example, except for generated and varying values. It may have more members. Records
+    /// generated values.
     pub fn agree(&mut self, place: &str, expected: &Value, answer: &Value) -> Result<(), String> {
         let differ = || Err(format!("{place} is {answer}, and the example says {expected}"));
         match (expected, answer) {
@@ -188,7 +189,7 @@ impl Made {
                 (None, None, _) if text == given => Ok(()),
                 _ => differ(),
             },
-            // 300 and 300.0 are one number, whoever reads JSON.
+            // In JSON, 300 and 300.0 are the same number.
             (Value::Number(number), Value::Number(given)) if number.as_f64() == given.as_f64() => Ok(()),
             _ if expected == answer => Ok(()),
             _ => differ(),
@@ -196,7 +197,7 @@ impl Made {
     }
 }
 
-/// Puts each text of a value where the same one of another value stands in a program.
+/// In a program, replaces each text of one value with the text at the same place in another value.
 fn exchange(printed: &Value, given: &Value, program: &mut String) {
     match (printed, given) {
         (Value::String(printed), Value::String(given)) if printed != given => *program = program.replace(printed, given),

@@ -3,13 +3,13 @@ use tokio::net::TcpStream;
 
 use super::PATIENCE;
 
-/// A response of a server whose body is read while it comes. Dropping it closes the connection.
+/// A response of a server whose body is read as it arrives. Dropping it closes the connection.
 pub struct Stream {
     tcp: BufReader<TcpStream>,
     pub status: u16,
     /// The headers, in lower case.
     pub head: String,
-    /// What has come and was not taken.
+    /// The bytes that arrived and were not consumed.
     rest: String,
 }
 
@@ -22,7 +22,7 @@ pub struct Event {
 }
 
 impl Stream {
-    /// Asks for a path, with these headers, each of which ends its line.
+    /// Requests a path with these headers, each of which ends its line.
     pub async fn open(address: &str, path: &str, headers: &str) -> Self {
         let mut tcp = BufReader::new(TcpStream::connect(address).await.unwrap());
         let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\naccept-encoding: gzip\r\n{headers}\r\n");
@@ -37,19 +37,19 @@ impl Stream {
         Self { tcp, status: head[9..12].parse().unwrap(), head: head.to_lowercase(), rest: String::new() }
     }
 
-    /// All that follows on the connection until it is closed.
+    /// Returns the rest of the data until the connection closes.
     pub async fn remainder(&mut self) -> String {
         let mut rest = Vec::new();
         tokio::time::timeout(PATIENCE, self.tcp.read_to_end(&mut rest)).await.expect("the connection is closed").unwrap();
         String::from_utf8_lossy(&rest).into_owned()
     }
 
-    /// A part of a body in parts; none at its end.
+    /// Returns a chunk of a chunked body, or none at its end.
     async fn chunk(&mut self) -> Option<String> {
         let reading = async {
             let mut length = String::new();
             self.tcp.read_line(&mut length).await.unwrap();
-            // A server that ends at once may not say that the body does.
+            // A server that ends abruptly may not send the last chunk.
             let length = usize::from_str_radix(length.trim(), 16).unwrap_or_default();
             let mut part = vec![0; length + 2];
             if length == 0 || self.tcp.read_exact(&mut part).await.is_err() {
@@ -61,7 +61,7 @@ impl Stream {
         tokio::time::timeout(PATIENCE, reading).await.expect("more in time")
     }
 
-    /// What comes next up to an empty line: an event, or a comment. None at the end.
+    /// Returns the text up to the next empty line: an event or a comment. None at the end.
     pub async fn block(&mut self) -> Option<String> {
         loop {
             if let Some((block, rest)) = self.rest.split_once("\n\n") {
@@ -74,7 +74,7 @@ impl Stream {
         }
     }
 
-    /// The next event. None at the end.
+    /// Returns the next event. None at the end.
     pub async fn event(&mut self) -> Option<Event> {
         loop {
             let block = self.block().await?;
@@ -92,7 +92,7 @@ impl Stream {
         }
     }
 
-    /// All events up to the end.
+    /// Returns all events up to the end.
     pub async fn events(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         while let Some(event) = self.event().await {

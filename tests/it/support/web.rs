@@ -6,10 +6,10 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::task::AbortOnDropHandle;
 
-/// An HTTP server that does what its paths say, on this machine.
+/// A local HTTP server with a special behavior for each path.
 pub struct Web {
     pub address: SocketAddr,
-    /// How many requests have arrived.
+    /// The number of requests that have arrived.
     requests: Arc<AtomicUsize>,
     _accepting: AbortOnDropHandle<()>,
 }
@@ -22,7 +22,7 @@ impl Web {
         let accepting = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 let counted = counted.clone();
-                // A client that goes away is its own affair.
+                // A client that disconnects is no error here.
                 tokio::spawn(async move { drop(serve(socket, &counted).await) });
             }
         });

@@ -1,5 +1,5 @@
 # Made of openrpc.json by `make clients`. Change clients/generate/python.py instead.
-"""Every error, as a class: those of the server by their codes, then those of the connection."""
+"""One class per error: the server's errors by code, then connection errors."""
 
 from __future__ import annotations
 
@@ -678,4 +678,4 @@ CLASSES: dict[int, type[RpcError]] = {
     1102: WaitTimeout,
     1103: JobStopped,
 }
-"""The class of each code. The server's other codes are a `RpcError`."""
+"""The class of each code. Any other code raises `RpcError`."""

@@ -1,5 +1,5 @@
 # Made of openrpc.json by `make clients`. Change clients/generate/python.py instead.
-"""What is sent and answered, as pydantic models. A field that may be absent is None then."""
+"""Parameters and results as pydantic models. An absent optional field is None."""
 
 from __future__ import annotations
 
@@ -2189,16 +2189,16 @@ class JobStoppedData(Model):
 
 
 JobItem = Annotated[Union[EventNotice, BeganNotice, LaggedNotice, EndedNotice], Field(discriminator="type")]
-"""An item of `subscribe_job`; `type` tells which."""
+"""An item of `subscribe_job`. Its `type` names the variant."""
 
 
 FlowItem = Annotated[Union[FlowNotice, EndedNotice], Field(discriminator="type")]
-"""An item of `subscribe_flow`; `type` tells which."""
+"""An item of `subscribe_flow`. Its `type` names the variant."""
 
 
 EventsItem = Annotated[Union[EventNotice, BeganNotice, LaggedNotice, EndedNotice], Field(discriminator="type")]
-"""An item of `subscribe_events`; `type` tells which."""
+"""An item of `subscribe_events`. Its `type` names the variant."""
 
 
 LogsItem = Annotated[Union[LineNotice, LaggedNotice, EndedNotice], Field(discriminator="type")]
-"""An item of `subscribe_logs`; `type` tells which."""
+"""An item of `subscribe_logs`. Its `type` names the variant."""

@@ -98,7 +98,7 @@ export const codes = {
   JobStopped: 1103,
 } as const;
 
-/** What a call may be answered with instead of its result; `name` tells them apart. */
+/** The errors that a call may return. Their `name` tells them apart. */
 export type CallError =
   | ParseError
   | InvalidRequest
@@ -124,7 +124,7 @@ export type CallError =
   | WaitTimeout
   | JobStopped;
 
-/** Each error by its code: what it is called, and its class. */
+/** The code, name and class of each error. */
 export const table = [
   [-32700, "ParseError", ParseError],
   [-32600, "InvalidRequest", InvalidRequest],

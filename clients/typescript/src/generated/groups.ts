@@ -110,7 +110,7 @@ import type {
  * `subscribe_logs`.
  */
 export class JobsCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /**
@@ -124,7 +124,8 @@ export class JobsCalls {
   /**
    * Starts a job that was created. Gives the status it has then.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   start(jobId: string, options?: StartJobOptions & CallOptions): Promise<JobStatus> {
     return calls.startJob(this.client, jobId, options);
@@ -134,7 +135,8 @@ export class JobsCalls {
    * Stops a job that has not ended. Gives the status it has then. A running script gets one second
    * to obey before the call returns; it is stopped in any case.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   stop(jobId: string, options?: StopJobOptions & CallOptions): Promise<JobStatus> {
     return calls.stopJob(this.client, jobId, options);
@@ -145,7 +147,8 @@ export class JobsCalls {
    * retries begin anew, and what it gave before is gone. A job in error that others waited for does
    * not bring those back.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   retry(jobId: string, options?: RetryJobOptions & CallOptions): Promise<JobStatus> {
     return calls.retryJob(this.client, jobId, options);
@@ -184,7 +187,8 @@ export class JobsCalls {
    * `job:{caller}:{n}`. Each change of the job is written there from now on, and the hash goes with
    * the job. A job that has such a key keeps it.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   number(jobId: string, options?: NumberJobOptions & CallOptions): Promise<string> {
     return calls.numberJob(this.client, jobId, options);
@@ -193,7 +197,8 @@ export class JobsCalls {
   /**
    * Deletes a job that does not run, with its log. Gives true.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   delete(jobId: string, options?: DeleteJobOptions & CallOptions): Promise<boolean> {
     return calls.deleteJob(this.client, jobId, options);
@@ -229,7 +234,7 @@ export class JobsCalls {
  * `retry_flow`, `delete_flow`, `subscribe_flow`.
  */
 export class FlowsCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /**
@@ -248,7 +253,8 @@ export class FlowsCalls {
   /**
    * Starts a flow that was made. Gives its status.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   start(flowId: number, options?: StartFlowOptions & CallOptions): Promise<FlowStatus> {
     return calls.startFlow(this.client, flowId, options);
@@ -274,7 +280,8 @@ export class FlowsCalls {
    * Stops all jobs of a flow that have not ended. Gives the status of the flow, whose running
    * scripts may not have obeyed yet.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   stop(flowId: number, options?: StopFlowOptions & CallOptions): Promise<FlowStatus> {
     return calls.stopFlow(this.client, flowId, options);
@@ -284,7 +291,8 @@ export class FlowsCalls {
    * Runs those jobs of a flow again that ended in error, with all that never ran because of them.
    * Gives the status of the flow.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   retry(flowId: number, options?: RetryFlowOptions & CallOptions): Promise<FlowStatus> {
     return calls.retryFlow(this.client, flowId, options);
@@ -293,7 +301,8 @@ export class FlowsCalls {
   /**
    * Deletes a flow that does not run, with its jobs. Gives true.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   delete(flowId: number, options?: DeleteFlowOptions & CallOptions): Promise<boolean> {
     return calls.deleteFlow(this.client, flowId, options);
@@ -315,7 +324,7 @@ export class FlowsCalls {
 
 /** Calls of `schedules`: `create_schedule`, `list_schedules`, `delete_schedule`. */
 export class SchedulesCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /**
@@ -344,7 +353,8 @@ export class SchedulesCalls {
   /**
    * Deletes a schedule. Jobs that it has made stay. Gives true.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   delete(scheduleId: string, options?: DeleteScheduleOptions & CallOptions): Promise<boolean> {
     return calls.deleteSchedule(this.client, scheduleId, options);
@@ -353,7 +363,7 @@ export class SchedulesCalls {
 
 /** Calls of `objects`: `set_object`, `delete_object`. */
 export class ObjectsCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /**
@@ -363,7 +373,8 @@ export class ObjectsCalls {
    * fit the schema of its collection is refused (-32602), and so is one of more than 240 KB (1008).
    * A call without an id that is repeated after an answer was lost stores a second object.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   set(
     collection: string,
@@ -376,7 +387,8 @@ export class ObjectsCalls {
   /**
    * Deletes an object. Gives whether there was one.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   delete(
     collection: string,
@@ -389,7 +401,7 @@ export class ObjectsCalls {
 
 /** Calls of `collections`: `list_collections`, `drop_collection`. */
 export class CollectionsCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /**
@@ -404,7 +416,8 @@ export class CollectionsCalls {
    * Deletes a collection with all its objects and indexes. Gives how many objects there were;
    * `null` if there was no such collection.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   drop(collection: string, options?: DropCollectionOptions & CallOptions): Promise<number | null> {
     return calls.dropCollection(this.client, collection, options);
@@ -416,13 +429,14 @@ export class CollectionsCalls {
  * `delete_identity`.
  */
 export class IdentitiesCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /**
    * Makes an identity: somebody who may be given tokens, and rights in contexts.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   create(options?: CreateIdentityOptions & CallOptions): Promise<Identity> {
     return calls.createIdentity(this.client, options);
@@ -431,7 +445,8 @@ export class IdentitiesCalls {
   /**
    * Changes an identity: what is given takes the place of what was there.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   update(identityId: number, options?: UpdateIdentityOptions & CallOptions): Promise<Identity> {
     return calls.updateIdentity(this.client, identityId, options);
@@ -458,16 +473,17 @@ export class IdentitiesCalls {
    * Deletes an identity with its tokens: whoever has shown one is logged out. Its number is never
    * given again. Gives true.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   delete(identityId: number, options?: CallOptions): Promise<boolean> {
     return calls.deleteIdentity(this.client, identityId, options);
   }
 }
 
-/** Calls of no group: `whoami`, `fetch_nonce`, `authenticate`, `grant`, `revoke`, `ping`. */
+/** Calls without a group: `whoami`, `fetch_nonce`, `authenticate`, `grant`, `revoke`, `ping`. */
 export class PlainCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /** Tells who makes the call, and what it may do. */
@@ -491,7 +507,8 @@ export class PlainCalls {
    * that identity from then on. The token ends by itself; of one identity at most 50 of these last,
    * of which the first to end gives way.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   authenticate(
     pubkey: string,
@@ -506,7 +523,8 @@ export class PlainCalls {
    * Gives an identity a role in a context. Gives who may do what there now. It holds at once on
    * this server, and within half a second on others.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   grant(identityId: number, role: Role, options?: GrantOptions & CallOptions): Promise<Context> {
     return calls.grant(this.client, identityId, role, options);
@@ -516,7 +534,8 @@ export class PlainCalls {
    * Takes a role in a context from an identity. Gives who may do what there now. It holds at once
    * on this server, and within half a second on others.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   revoke(identityId: number, role: Role, options?: RevokeOptions & CallOptions): Promise<Context> {
     return calls.revoke(this.client, identityId, role, options);
@@ -533,7 +552,7 @@ export class PlainCalls {
 
 /** Calls of `tokens`: `create_token`, `present_token`, `list_tokens`, `revoke_token`. */
 export class TokensCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /**
@@ -542,7 +561,8 @@ export class TokensCalls {
    * they end with that by which it has logged in, when it expires or is revoked, at the latest. The
    * operator makes those of all. There are at most 100 of one identity.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   create(identityId: number, options?: CreateTokenOptions & CallOptions): Promise<NewToken> {
     return calls.createToken(this.client, identityId, options);
@@ -556,7 +576,8 @@ export class TokensCalls {
    * Over HTTP each request has its own token, so there, and where nobody has to log in, this only
    * tells whose token it is.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   present(token: string, options?: CallOptions): Promise<Presented> {
     return calls.presentToken(this.client, token, options);
@@ -571,7 +592,8 @@ export class TokensCalls {
    * Revokes a token: whoever has shown it is logged out at once, also on connections that are open.
    * Gives true. An identity may revoke tokens of its own, the operator all.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   revoke(tokenId: string, options?: CallOptions): Promise<boolean> {
     return calls.revokeToken(this.client, tokenId, options);
@@ -583,14 +605,15 @@ export class TokensCalls {
  * `delete_context`.
  */
 export class ContextsCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /**
    * Makes a context: a tenant with a database, jobs, objects and files of its own. It takes calls
    * at once, and those of other servers within a second.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   create(options?: CreateContextOptions & CallOptions): Promise<Context> {
     return calls.createContext(this.client, options);
@@ -601,7 +624,8 @@ export class ContextsCalls {
    * It holds at once on this server, and within a second on others. Roles are changed by `grant`
    * and `revoke`.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   update(options?: UpdateContextOptions & CallOptions): Promise<Context> {
     return calls.updateContext(this.client, options);
@@ -624,7 +648,8 @@ export class ContextsCalls {
    * Deletes a context with everything in it, for good. Its number is never given again. Gives true:
    * it takes no calls from then on, and what it holds goes in the background.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   delete(contextId: number, options?: DeleteContextOptions & CallOptions): Promise<boolean> {
     return calls.deleteContext(this.client, contextId, options);
@@ -636,7 +661,7 @@ export class ContextsCalls {
  * `delete_runner`.
  */
 export class RunnersCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /**
@@ -644,7 +669,8 @@ export class RunnersCalls {
    * local one is a pool of the context; the jobs of another one are sent as messages to its
    * address.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   create(scriptType: string, options?: CreateRunnerOptions & CallOptions): Promise<Runner> {
     return calls.createRunner(this.client, scriptType, options);
@@ -653,7 +679,8 @@ export class RunnersCalls {
   /**
    * Changes a runner: what is given takes the place of what was there.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   update(runnerId: number, options?: UpdateRunnerOptions & CallOptions): Promise<Runner> {
     return calls.updateRunner(this.client, runnerId, options);
@@ -673,7 +700,8 @@ export class RunnersCalls {
    * Deletes a runner. Its jobs stay in their queue, and its number is never given again. Gives
    * true.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   delete(runnerId: number, options?: DeleteRunnerOptions & CallOptions): Promise<boolean> {
     return calls.deleteRunner(this.client, runnerId, options);
@@ -685,7 +713,7 @@ export class RunnersCalls {
  * `delete_message`.
  */
 export class MessagesCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /**
@@ -693,7 +721,8 @@ export class MessagesCalls {
    * says what became of it. Jobs of a message run at the other side, and for each a message of type
    * `result` comes back.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   send(options?: SendMessageOptions & CallOptions): Promise<Message> {
     return calls.sendMessage(this.client, options);
@@ -721,7 +750,8 @@ export class MessagesCalls {
    * Notes that the owner of a message that came has it: it is not listed any more. Gives the
    * message. One that is to go out the other side acknowledges.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   acknowledge(
     callerId: number,
@@ -734,7 +764,8 @@ export class MessagesCalls {
   /**
    * Deletes a message whose result nobody awaits. Gives true.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   delete(
     callerId: number,
@@ -747,14 +778,15 @@ export class MessagesCalls {
 
 /** Calls of `nodes`: `ping_node`. */
 export class NodesCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /**
    * Asks who is at an address: the way there, the key of the node that answers, its clock, and how
    * long the answer took. Nothing is stored of it, and where nobody answers `error` says why.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   ping(address: string, options?: PingNodeOptions & CallOptions): Promise<Pong> {
     return calls.pingNode(this.client, address, options);
@@ -763,7 +795,7 @@ export class NodesCalls {
 
 /** Calls of `actors`: `list_actors`. */
 export class ActorsCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /**
@@ -778,7 +810,7 @@ export class ActorsCalls {
 
 /** Calls of `functions`: `list_functions`. */
 export class FunctionsCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /**
@@ -792,7 +824,7 @@ export class FunctionsCalls {
 
 /** Calls of `scripts`: `check_script`. */
 export class ScriptsCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /**
@@ -808,7 +840,7 @@ export class ScriptsCalls {
 
 /** Calls of `queues`: `list_queues`, `pause_queue`, `resume_queue`. */
 export class QueuesCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /** Lists the work queues, with how many jobs wait in each and how many actors take from it. */
@@ -821,7 +853,8 @@ export class QueuesCalls {
    * jobs go on, and new ones wait. The queue of a type is not that of its groups and instances:
    * each is paused by itself.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   pause(scriptType: string, options?: PauseQueueOptions & CallOptions): Promise<boolean> {
     return calls.pauseQueue(this.client, scriptType, options);
@@ -831,7 +864,8 @@ export class QueuesCalls {
    * Has a paused queue served again, at once. Gives true, also if it was not paused; a type that
    * nobody knows is refused.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   resume(scriptType: string, options?: ResumeQueueOptions & CallOptions): Promise<boolean> {
     return calls.resumeQueue(this.client, scriptType, options);
@@ -840,7 +874,7 @@ export class QueuesCalls {
 
 /** Calls of `server`: `server_info`, `drain_server`. */
 export class ServerCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /** Tells what this server is, what it serves, how its store is and which limits hold. */
@@ -853,7 +887,8 @@ export class ServerCalls {
    * restart that disturbs nobody. `/readyz` says 503 from now on. What is created meanwhile waits
    * for other servers, or for this one to come back; calls are answered until the end.
    *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * The client does not repeat this call if the connection ends before the answer: see {@link
+   * OutcomeUnknown}.
    */
   drain(options?: DrainServerOptions & CallOptions): Promise<Draining> {
     return calls.drainServer(this.client, options);
@@ -862,7 +897,7 @@ export class ServerCalls {
 
 /** Calls of `events`: `subscribe_events`. */
 export class EventsCalls {
-  /** Over this client. */
+  /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
   /**

@@ -1,10 +1,10 @@
 // Generated from openrpc.json by clients/generate (`make clients`). Do not edit.
 
-/** The version of hero whose calls these are. */
+/** The version of hero that these calls belong to. */
 export const version = "0.1.0";
 
-/** How many seconds a wait takes if nothing is said. */
+/** The default timeout of a wait, in seconds. */
 export const defaultWait = 120;
 
-/** The most seconds that one call may wait. */
+/** The maximum timeout of one call that waits, in seconds. */
 export const longestWait = 3600;

@@ -118,7 +118,8 @@ export const createJob = (
 /**
  * Starts a job that was created. Gives the status it has then.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const startJob = (
   client: Client,
@@ -131,7 +132,8 @@ export const startJob = (
  * Stops a job that has not ended. Gives the status it has then. A running script gets one second to
  * obey before the call returns; it is stopped in any case.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const stopJob = (
   client: Client,
@@ -145,7 +147,8 @@ export const stopJob = (
  * begin anew, and what it gave before is gone. A job in error that others waited for does not bring
  * those back.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const retryJob = (
   client: Client,
@@ -198,7 +201,8 @@ export const listJobs = (
  * `job:{caller}:{n}`. Each change of the job is written there from now on, and the hash goes with
  * the job. A job that has such a key keeps it.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const numberJob = (
   client: Client,
@@ -210,7 +214,8 @@ export const numberJob = (
 /**
  * Deletes a job that does not run, with its log. Gives true.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const deleteJob = (
   client: Client,
@@ -243,7 +248,8 @@ export const createFlow = (
 /**
  * Starts a flow that was made. Gives its status.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const startFlow = (
   client: Client,
@@ -277,7 +283,8 @@ export const listFlows = (
  * Stops all jobs of a flow that have not ended. Gives the status of the flow, whose running scripts
  * may not have obeyed yet.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const stopFlow = (
   client: Client,
@@ -290,7 +297,8 @@ export const stopFlow = (
  * Runs those jobs of a flow again that ended in error, with all that never ran because of them.
  * Gives the status of the flow.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const retryFlow = (
   client: Client,
@@ -302,7 +310,8 @@ export const retryFlow = (
 /**
  * Deletes a flow that does not run, with its jobs. Gives true.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const deleteFlow = (
   client: Client,
@@ -341,7 +350,8 @@ export const listSchedules = (
 /**
  * Deletes a schedule. Jobs that it has made stay. Gives true.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const deleteSchedule = (
   client: Client,
@@ -357,7 +367,8 @@ export const deleteSchedule = (
  * fit the schema of its collection is refused (-32602), and so is one of more than 240 KB (1008). A
  * call without an id that is repeated after an answer was lost stores a second object.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const setObject = (
   client: Client,
@@ -370,7 +381,8 @@ export const setObject = (
 /**
  * Deletes an object. Gives whether there was one.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const deleteObject = (
   client: Client,
@@ -394,7 +406,8 @@ export const listCollections = (
  * Deletes a collection with all its objects and indexes. Gives how many objects there were; `null`
  * if there was no such collection.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const dropCollection = (
   client: Client,
@@ -406,7 +419,8 @@ export const dropCollection = (
 /**
  * Makes an identity: somebody who may be given tokens, and rights in contexts.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const createIdentity = (
   client: Client,
@@ -417,7 +431,8 @@ export const createIdentity = (
 /**
  * Changes an identity: what is given takes the place of what was there.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const updateIdentity = (
   client: Client,
@@ -452,7 +467,8 @@ export const listIdentities = (
  * Deletes an identity with its tokens: whoever has shown one is logged out. Its number is never
  * given again. Gives true.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const deleteIdentity = (
   client: Client,
@@ -484,7 +500,8 @@ export const fetchNonce = (
  * that identity from then on. The token ends by itself; of one identity at most 50 of these last,
  * of which the first to end gives way.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const authenticate = (
   client: Client,
@@ -501,7 +518,8 @@ export const authenticate = (
  * with that by which it has logged in, when it expires or is revoked, at the latest. The operator
  * makes those of all. There are at most 100 of one identity.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const createToken = (
   client: Client,
@@ -518,7 +536,8 @@ export const createToken = (
  * HTTP each request has its own token, so there, and where nobody has to log in, this only tells
  * whose token it is.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const presentToken = (
   client: Client,
@@ -539,7 +558,8 @@ export const listTokens = (
  * Revokes a token: whoever has shown it is logged out at once, also on connections that are open.
  * Gives true. An identity may revoke tokens of its own, the operator all.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const revokeToken = (
   client: Client,
@@ -552,7 +572,8 @@ export const revokeToken = (
  * Makes a context: a tenant with a database, jobs, objects and files of its own. It takes calls at
  * once, and those of other servers within a second.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const createContext = (
   client: Client,
@@ -565,7 +586,8 @@ export const createContext = (
  * It holds at once on this server, and within a second on others. Roles are changed by `grant` and
  * `revoke`.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const updateContext = (
   client: Client,
@@ -594,7 +616,8 @@ export const listContexts = (
  * Deletes a context with everything in it, for good. Its number is never given again. Gives true:
  * it takes no calls from then on, and what it holds goes in the background.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const deleteContext = (
   client: Client,
@@ -607,7 +630,8 @@ export const deleteContext = (
  * Gives an identity a role in a context. Gives who may do what there now. It holds at once on this
  * server, and within half a second on others.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const grant = (
   client: Client,
@@ -621,7 +645,8 @@ export const grant = (
  * Takes a role in a context from an identity. Gives who may do what there now. It holds at once on
  * this server, and within half a second on others.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const revoke = (
   client: Client,
@@ -635,7 +660,8 @@ export const revoke = (
  * Makes a runner: it runs the jobs of its script type whose `group` is `runner{runner_id}`. A local
  * one is a pool of the context; the jobs of another one are sent as messages to its address.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const createRunner = (
   client: Client,
@@ -647,7 +673,8 @@ export const createRunner = (
 /**
  * Changes a runner: what is given takes the place of what was there.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const updateRunner = (
   client: Client,
@@ -674,7 +701,8 @@ export const listRunners = (
 /**
  * Deletes a runner. Its jobs stay in their queue, and its number is never given again. Gives true.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const deleteRunner = (
   client: Client,
@@ -688,7 +716,8 @@ export const deleteRunner = (
  * says what became of it. Jobs of a message run at the other side, and for each a message of type
  * `result` comes back.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const sendMessage = (
   client: Client,
@@ -700,7 +729,8 @@ export const sendMessage = (
  * Asks who is at an address: the way there, the key of the node that answers, its clock, and how
  * long the answer took. Nothing is stored of it, and where nobody answers `error` says why.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const pingNode = (
   client: Client,
@@ -733,7 +763,8 @@ export const listMessages = (
  * Notes that the owner of a message that came has it: it is not listed any more. Gives the message.
  * One that is to go out the other side acknowledges.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const acknowledgeMessage = (
   client: Client,
@@ -746,7 +777,8 @@ export const acknowledgeMessage = (
 /**
  * Deletes a message whose result nobody awaits. Gives true.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const deleteMessage = (
   client: Client,
@@ -802,7 +834,8 @@ export const listQueues = (
  * go on, and new ones wait. The queue of a type is not that of its groups and instances: each is
  * paused by itself.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const pauseQueue = (
   client: Client,
@@ -815,7 +848,8 @@ export const pauseQueue = (
  * Has a paused queue served again, at once. Gives true, also if it was not paused; a type that
  * nobody knows is refused.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const resumeQueue = (
   client: Client,
@@ -882,7 +916,8 @@ export const followLogs = (
  * that disturbs nobody. `/readyz` says 503 from now on. What is created meanwhile waits for other
  * servers, or for this one to come back; calls are answered until the end.
  *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * The client does not repeat this call if the connection ends before the answer: see {@link
+ * OutcomeUnknown}.
  */
 export const drainServer = (
   client: Client,

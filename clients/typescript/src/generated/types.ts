@@ -595,8 +595,8 @@ export interface JobSpec {
   /** Not before this time (RFC 3339). */
   run_at?: string;
   /**
-   * The same key with the same parameters gives the same job again, for 24 hours. This client makes
-   * one if none is given; with `null` there is none, and the call is sent only once.
+   * The same key with the same parameters gives the same job again, for 24 hours. The client
+   * creates a key if none is given. With `null` the call has no key and is sent only once.
    */
   idempotency_key?: string | null;
   /** Seconds to keep the job after its end. */
@@ -1330,8 +1330,8 @@ export interface JobSpecInput {
   /** Not before this time (RFC 3339). */
   run_at?: string;
   /**
-   * The same key with the same parameters gives the same job again, for 24 hours. This client makes
-   * one if none is given; with `null` there is none, and the call is sent only once.
+   * The same key with the same parameters gives the same job again, for 24 hours. The client
+   * creates a key if none is given. With `null` the call has no key and is sent only once.
    */
   idempotency_key?: string | null;
   /** Seconds to keep the job after its end. */
@@ -1619,22 +1619,22 @@ export interface JobStoppedData {
   job?: string;
 }
 
-/** What `create_job` takes besides what it has to be given. */
+/** The optional parameters of `create_job`. */
 export type CreateJobOptions = Omit<JobSpecInput, "script">;
 
-/** What `start_job` takes besides what it has to be given. */
+/** The optional parameters of `start_job`. */
 export interface StartJobOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `run_and_wait` takes besides what it has to be given. */
+/** The optional parameters of `run_and_wait`. */
 export interface RunAndWaitOptions extends Omit<JobSpecInput, "script"> {
   /** How many seconds to wait; 0 looks once. By default 120. */
   wait_timeout?: number;
 }
 
-/** What `wait_job` takes besides what it has to be given. */
+/** The optional parameters of `wait_job`. */
 export interface WaitJobOptions {
   /** How many seconds to wait; 0 looks once. By default 120. */
   wait_timeout?: number;
@@ -1642,37 +1642,37 @@ export interface WaitJobOptions {
   context_id?: number;
 }
 
-/** What `stop_job` takes besides what it has to be given. */
+/** The optional parameters of `stop_job`. */
 export interface StopJobOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `retry_job` takes besides what it has to be given. */
+/** The optional parameters of `retry_job`. */
 export interface RetryJobOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `get_status` takes besides what it has to be given. */
+/** The optional parameters of `get_status`. */
 export interface GetStatusOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `get_job` takes besides what it has to be given. */
+/** The optional parameters of `get_job`. */
 export interface GetJobOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `get_result` takes besides what it has to be given. */
+/** The optional parameters of `get_result`. */
 export interface GetResultOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `get_logs` takes besides what it has to be given. */
+/** The optional parameters of `get_logs`. */
 export interface GetLogsOptions {
   /** The `next_cursor` of the page before, or the `cursor` of a line. */
   cursor?: string;
@@ -1682,7 +1682,7 @@ export interface GetLogsOptions {
   context_id?: number;
 }
 
-/** What `list_jobs` takes besides what it has to be given. */
+/** The optional parameters of `list_jobs`. */
 export interface ListJobsOptions {
   /** Which jobs; all that is given must fit. */
   filter?: JobFilter;
@@ -1694,25 +1694,25 @@ export interface ListJobsOptions {
   context_id?: number;
 }
 
-/** What `number_job` takes besides what it has to be given. */
+/** The optional parameters of `number_job`. */
 export interface NumberJobOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `delete_job` takes besides what it has to be given. */
+/** The optional parameters of `delete_job`. */
 export interface DeleteJobOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `explain_job` takes besides what it has to be given. */
+/** The optional parameters of `explain_job`. */
 export interface ExplainJobOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `create_flow` takes besides what it has to be given. */
+/** The optional parameters of `create_flow`. */
 export interface CreateFlowOptions {
   /** A name for people. */
   name?: string;
@@ -1737,13 +1737,13 @@ export interface CreateFlowOptions {
   context_id?: number;
   /**
    * The same key of the same caller with the same parameters gives the same flow again, for 24
-   * hours. It is kept for so long at least. This client makes one if none is given; with `null`
-   * there is none, and the call is sent only once.
+   * hours. It is kept for so long at least. The client creates a key if none is given. With `null`
+   * the call has no key and is sent only once.
    */
   idempotency_key?: string | null;
 }
 
-/** What `run_flow_and_wait` takes besides what it has to be given. */
+/** The optional parameters of `run_flow_and_wait`. */
 export interface RunFlowAndWaitOptions {
   /** How many seconds to wait; 0 looks once. By default 120. */
   wait_timeout?: number;
@@ -1770,19 +1770,19 @@ export interface RunFlowAndWaitOptions {
   context_id?: number;
   /**
    * The same key of the same caller with the same parameters gives the same flow again, for 24
-   * hours. It is kept for so long at least. This client makes one if none is given; with `null`
-   * there is none, and the call is sent only once.
+   * hours. It is kept for so long at least. The client creates a key if none is given. With `null`
+   * the call has no key and is sent only once.
    */
   idempotency_key?: string | null;
 }
 
-/** What `start_flow` takes besides what it has to be given. */
+/** The optional parameters of `start_flow`. */
 export interface StartFlowOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `wait_flow` takes besides what it has to be given. */
+/** The optional parameters of `wait_flow`. */
 export interface WaitFlowOptions {
   /** How many seconds to wait; 0 looks once. By default 120. */
   wait_timeout?: number;
@@ -1790,13 +1790,13 @@ export interface WaitFlowOptions {
   context_id?: number;
 }
 
-/** What `get_flow` takes besides what it has to be given. */
+/** The optional parameters of `get_flow`. */
 export interface GetFlowOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `list_flows` takes besides what it has to be given. */
+/** The optional parameters of `list_flows`. */
 export interface ListFlowsOptions {
   /** The `next_cursor` of the page before. */
   cursor?: string;
@@ -1808,25 +1808,25 @@ export interface ListFlowsOptions {
   context_id?: number;
 }
 
-/** What `stop_flow` takes besides what it has to be given. */
+/** The optional parameters of `stop_flow`. */
 export interface StopFlowOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `retry_flow` takes besides what it has to be given. */
+/** The optional parameters of `retry_flow`. */
 export interface RetryFlowOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `delete_flow` takes besides what it has to be given. */
+/** The optional parameters of `delete_flow`. */
 export interface DeleteFlowOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `create_schedule` takes besides what it has to be given. */
+/** The optional parameters of `create_schedule`. */
 export interface CreateScheduleOptions {
   /**
    * When it runs, such as `0 9 * * MON-FRI`: minute, hour, day of the month, month, weekday;
@@ -1853,15 +1853,15 @@ export interface CreateScheduleOptions {
   name?: string;
   /**
    * A key for this request: repeated with the same parameters within 24 hours, it gives the same
-   * schedule again, as it is then. This client makes one if none is given; with `null` there is
-   * none, and the call is sent only once.
+   * schedule again, as it is then. The client creates a key if none is given. With `null` the call
+   * has no key and is sent only once.
    */
   idempotency_key?: string | null;
   /** The id the schedule shall have; a new one by default. */
   schedule_id?: string;
 }
 
-/** What `list_schedules` takes besides what it has to be given. */
+/** The optional parameters of `list_schedules`. */
 export interface ListSchedulesOptions {
   /** The `next_cursor` of the page before. */
   cursor?: string;
@@ -1873,25 +1873,25 @@ export interface ListSchedulesOptions {
   context_id?: number;
 }
 
-/** What `delete_schedule` takes besides what it has to be given. */
+/** The optional parameters of `delete_schedule`. */
 export interface DeleteScheduleOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `set_object` takes besides what it has to be given. */
+/** The optional parameters of `set_object`. */
 export interface SetObjectOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `get_object` takes besides what it has to be given. */
+/** The optional parameters of `get_object`. */
 export interface GetObjectOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `find_objects` takes besides what it has to be given. */
+/** The optional parameters of `find_objects`. */
 export interface FindObjectsOptions {
   /**
    * What fields have to be: `{"city": "Ghent", "born": {"gte": 1800, "lt": 1900}, "name":
@@ -1911,25 +1911,25 @@ export interface FindObjectsOptions {
   context_id?: number;
 }
 
-/** What `delete_object` takes besides what it has to be given. */
+/** The optional parameters of `delete_object`. */
 export interface DeleteObjectOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `list_collections` takes besides what it has to be given. */
+/** The optional parameters of `list_collections`. */
 export interface ListCollectionsOptions {
   /** The context they belong to. By default 0. */
   context_id?: number;
 }
 
-/** What `drop_collection` takes besides what it has to be given. */
+/** The optional parameters of `drop_collection`. */
 export interface DropCollectionOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `create_identity` takes besides what it has to be given. */
+/** The optional parameters of `create_identity`. */
 export interface CreateIdentityOptions {
   /** Its public key (secp256k1, uncompressed, hexadecimal). No two identities have the same. */
   pubkey?: string;
@@ -1937,7 +1937,7 @@ export interface CreateIdentityOptions {
   address?: string[];
 }
 
-/** What `update_identity` takes besides what it has to be given. */
+/** The optional parameters of `update_identity`. */
 export interface UpdateIdentityOptions {
   /** Its new public key. */
   pubkey?: string;
@@ -1945,7 +1945,7 @@ export interface UpdateIdentityOptions {
   address?: string[];
 }
 
-/** What `list_identities` takes besides what it has to be given. */
+/** The optional parameters of `list_identities`. */
 export interface ListIdentitiesOptions {
   /** The `next_cursor` of the page before. */
   cursor?: string;
@@ -1953,7 +1953,7 @@ export interface ListIdentitiesOptions {
   limit?: number;
 }
 
-/** What `create_token` takes besides what it has to be given. */
+/** The optional parameters of `create_token`. */
 export interface CreateTokenOptions {
   /** What it is for. */
   name?: string;
@@ -1961,7 +1961,7 @@ export interface CreateTokenOptions {
   lifetime?: number;
 }
 
-/** What `create_context` takes besides what it has to be given. */
+/** The optional parameters of `create_context`. */
 export interface CreateContextOptions {
   /** What it is for. */
   name?: string;
@@ -1971,7 +1971,7 @@ export interface CreateContextOptions {
   limits?: ContextLimits;
 }
 
-/** What `update_context` takes besides what it has to be given. */
+/** The optional parameters of `update_context`. */
 export interface UpdateContextOptions {
   /** The context to change. By default 0. */
   context_id?: number;
@@ -1981,13 +1981,13 @@ export interface UpdateContextOptions {
   limits?: ContextLimits;
 }
 
-/** What `get_context` takes besides what it has to be given. */
+/** The optional parameters of `get_context`. */
 export interface GetContextOptions {
   /** The context to look at. By default 0. */
   context_id?: number;
 }
 
-/** What `list_contexts` takes besides what it has to be given. */
+/** The optional parameters of `list_contexts`. */
 export interface ListContextsOptions {
   /** The `next_cursor` of the page before. */
   cursor?: string;
@@ -1995,7 +1995,7 @@ export interface ListContextsOptions {
   limit?: number;
 }
 
-/** What `delete_context` takes besides what it has to be given. */
+/** The optional parameters of `delete_context`. */
 export interface DeleteContextOptions {
   /**
    * Whether jobs that have not ended are stopped, and messages that wait to be sent or for their
@@ -2004,19 +2004,19 @@ export interface DeleteContextOptions {
   stop_jobs?: boolean;
 }
 
-/** What `grant` takes besides what it has to be given. */
+/** The optional parameters of `grant`. */
 export interface GrantOptions {
   /** The context. By default 0. */
   context_id?: number;
 }
 
-/** What `revoke` takes besides what it has to be given. */
+/** The optional parameters of `revoke`. */
 export interface RevokeOptions {
   /** The context. By default 0. */
   context_id?: number;
 }
 
-/** What `create_runner` takes besides what it has to be given. */
+/** The optional parameters of `create_runner`. */
 export interface CreateRunnerOptions {
   /** Whether it is a pool of this context. By default true. */
   local?: boolean;
@@ -2034,7 +2034,7 @@ export interface CreateRunnerOptions {
   context_id?: number;
 }
 
-/** What `update_runner` takes besides what it has to be given. */
+/** The optional parameters of `update_runner`. */
 export interface UpdateRunnerOptions {
   /** The script type of its jobs. */
   script_type?: string;
@@ -2054,13 +2054,13 @@ export interface UpdateRunnerOptions {
   context_id?: number;
 }
 
-/** What `get_runner` takes besides what it has to be given. */
+/** The optional parameters of `get_runner`. */
 export interface GetRunnerOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `list_runners` takes besides what it has to be given. */
+/** The optional parameters of `list_runners`. */
 export interface ListRunnersOptions {
   /** The `next_cursor` of the page before. */
   cursor?: string;
@@ -2070,13 +2070,13 @@ export interface ListRunnersOptions {
   context_id?: number;
 }
 
-/** What `delete_runner` takes besides what it has to be given. */
+/** The optional parameters of `delete_runner`. */
 export interface DeleteRunnerOptions {
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
 
-/** What `send_message` takes besides what it has to be given. */
+/** The optional parameters of `send_message`. */
 export interface SendMessageOptions {
   /** What it says; a megabyte at most. By default "". */
   message?: string;
@@ -2108,7 +2108,7 @@ export interface SendMessageOptions {
   context_id?: number;
 }
 
-/** What `ping_node` takes besides what it has to be given. */
+/** The optional parameters of `ping_node`. */
 export interface PingNodeOptions {
   /** The context there. By default 0. */
   target_context?: number;
@@ -2116,13 +2116,13 @@ export interface PingNodeOptions {
   context_id?: number;
 }
 
-/** What `get_message` takes besides what it has to be given. */
+/** The optional parameters of `get_message`. */
 export interface GetMessageOptions {
   /** The context that has it. By default 0. */
   context_id?: number;
 }
 
-/** What `list_messages` takes besides what it has to be given. */
+/** The optional parameters of `list_messages`. */
 export interface ListMessagesOptions {
   /** Which list. */
   list?: MessageList;
@@ -2141,31 +2141,31 @@ export interface ListMessagesOptions {
   status?: MessageStatus;
 }
 
-/** What `acknowledge_message` takes besides what it has to be given. */
+/** The optional parameters of `acknowledge_message`. */
 export interface AcknowledgeMessageOptions {
   /** The context that has it. By default 0. */
   context_id?: number;
 }
 
-/** What `delete_message` takes besides what it has to be given. */
+/** The optional parameters of `delete_message`. */
 export interface DeleteMessageOptions {
   /** The context that has it. By default 0. */
   context_id?: number;
 }
 
-/** What `list_actors` takes besides what it has to be given. */
+/** The optional parameters of `list_actors`. */
 export interface ListActorsOptions {
   /** The context they work for. By default 0. */
   context_id?: number;
 }
 
-/** What `list_functions` takes besides what it has to be given. */
+/** The optional parameters of `list_functions`. */
 export interface ListFunctionsOptions {
   /** Only the functions of scripts of this type. */
   script_type?: string;
 }
 
-/** What `check_script` takes besides what it has to be given. */
+/** The optional parameters of `check_script`. */
 export interface CheckScriptOptions {
   /** The script type that it is written for. By default "osis". */
   script_type?: string;
@@ -2173,13 +2173,13 @@ export interface CheckScriptOptions {
   context_id?: number;
 }
 
-/** What `list_queues` takes besides what it has to be given. */
+/** The optional parameters of `list_queues`. */
 export interface ListQueuesOptions {
   /** The context they belong to. By default 0. */
   context_id?: number;
 }
 
-/** What `pause_queue` takes besides what it has to be given. */
+/** The optional parameters of `pause_queue`. */
 export interface PauseQueueOptions {
   /**
    * The group of the queue; without it, and without an instance, it is the queue of the whole type.
@@ -2191,7 +2191,7 @@ export interface PauseQueueOptions {
   context_id?: number;
 }
 
-/** What `resume_queue` takes besides what it has to be given. */
+/** The optional parameters of `resume_queue`. */
 export interface ResumeQueueOptions {
   /**
    * The group of the queue; without it, and without an instance, it is the queue of the whole type.
@@ -2203,7 +2203,7 @@ export interface ResumeQueueOptions {
   context_id?: number;
 }
 
-/** What `subscribe_job` takes besides what it has to be given. */
+/** The optional parameters of `subscribe_job`. */
 export interface SubscribeJobOptions {
   /** The `cursor` of the last event that was seen. */
   cursor?: string;
@@ -2211,7 +2211,7 @@ export interface SubscribeJobOptions {
   context_id?: number;
 }
 
-/** What `subscribe_flow` takes besides what it has to be given. */
+/** The optional parameters of `subscribe_flow`. */
 export interface SubscribeFlowOptions {
   /** The `cursor` of the last item that was seen. */
   cursor?: string;
@@ -2219,7 +2219,7 @@ export interface SubscribeFlowOptions {
   context_id?: number;
 }
 
-/** What `subscribe_events` takes besides what it has to be given. */
+/** The optional parameters of `subscribe_events`. */
 export interface SubscribeEventsOptions {
   /** Which jobs; all that is given must fit. */
   filter?: JobFilter;
@@ -2229,7 +2229,7 @@ export interface SubscribeEventsOptions {
   context_id?: number;
 }
 
-/** What `subscribe_logs` takes besides what it has to be given. */
+/** The optional parameters of `subscribe_logs`. */
 export interface SubscribeLogsOptions {
   /** The `cursor` of the last line that was seen. */
   cursor?: string;
@@ -2237,7 +2237,7 @@ export interface SubscribeLogsOptions {
   context_id?: number;
 }
 
-/** What `drain_server` takes besides what it has to be given. */
+/** The optional parameters of `drain_server`. */
 export interface DrainServerOptions {
   /**
    * After how many seconds it ends at the latest; a further call can only shorten that. Scripts
@@ -2247,7 +2247,7 @@ export interface DrainServerOptions {
   timeout?: number;
 }
 
-/** Every call by its name: what it takes, and what it gives. */
+/** The parameters and result of each call, by its name. */
 export interface Methods {
   create_job: { params: { script: string } & CreateJobOptions; result: string };
   create_jobs: { params: { jobs: JobSpecInput[] }; result: string[] };
@@ -2331,7 +2331,7 @@ export interface Methods {
   drain_server: { params: DrainServerOptions; result: Draining };
 }
 
-/** Every subscription by the call that opens it: what it takes, and its items. */
+/** The parameters and items of each subscription, by the call that opens it. */
 export interface Subscriptions {
   subscribe_job: { params: { job_id: string } & SubscribeJobOptions; item: EventNotice | BeganNotice | LaggedNotice | EndedNotice };
   subscribe_flow: { params: { flow_id: number } & SubscribeFlowOptions; item: FlowNotice | EndedNotice };

@@ -1,4 +1,4 @@
-//! Scripts in other languages, through a whole server.
+//! Scripts in other languages, on a whole server.
 
 use serde_json::json;
 

@@ -1,11 +1,11 @@
-//! What shells offer for ids.
+//! Shell completion of ids.
 
 use std::process::Command;
 
 use super::super::Hero;
 use super::Server;
 
-/// What bash offers for the last of these words.
+/// The completions of bash for the last of these words.
 fn bash(hero: &Hero, words: &[&str]) -> Vec<String> {
     let program = env!("CARGO_BIN_EXE_hero");
     let script = "source <(\"$1\" completions bash); COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=()

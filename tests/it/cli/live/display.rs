@@ -1,4 +1,4 @@
-//! Tables, words and names for people.
+//! Tables, words and names in output for people.
 
 use std::io::Read as _;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use super::Server;
 
 const NOBODY: &str = "00000000-8f5b-4c7e-9d0a-2b3c4d5e6f70";
 
-/// The lines of a table on a terminal of so many columns.
+/// The lines of a table on a terminal with this number of columns.
 fn table(server: &Server, columns: &str, arguments: &[&str]) -> Vec<String> {
     let output = server.hero.command(arguments).env("COLUMNS", columns).output().unwrap();
     assert!(output.status.success(), "{arguments:?}");
@@ -76,7 +76,7 @@ fn tables_fit_60_columns_and_more_and_a_pipe_gets_everything() {
     assert!(lines[0].starts_with("ID        ") && lines[1].starts_with("WHEN      */7 * * * * MON-FRI"), "{lines:#?}");
 }
 
-/// What a command says on a terminal of 60 columns.
+/// The output of a command on a terminal of 60 columns.
 fn at_60_columns(server: &Server, arguments: &str) -> Vec<String> {
     let program = format!("stty cols 60; exec {} {arguments}", env!("CARGO_BIN_EXE_hero"));
     let mut command = Command::new("script");

@@ -1,4 +1,4 @@
-//! What the jobs of a flow say, and what they are given.
+//! Output and input of the jobs of a flow.
 
 use super::Server;
 

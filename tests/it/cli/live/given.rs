@@ -1,4 +1,4 @@
-//! What is given to jobs on the command line: `args`, `env`, times.
+//! Job input from the command line: `args`, `env`, times.
 
 use serde_json::{Value, json};
 

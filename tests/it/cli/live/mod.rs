@@ -65,7 +65,7 @@ impl Server {
         self.hero.run(arguments)
     }
 
-    /// Runs a command that succeeds, and gives what it prints without the last line break.
+    /// Runs a command that succeeds, and returns its output without the last line break.
     fn ok(&self, arguments: &[&str]) -> String {
         let ended = self.run(arguments);
         assert_eq!(ended.code, 0, "{arguments:?}: {}{}", ended.out, ended.err);
@@ -114,7 +114,7 @@ impl Drop for Server {
     }
 }
 
-/// Where redis-server is found.
+/// The path of redis-server.
 fn path() -> std::ffi::OsString {
     std::env::var_os("PATH").unwrap()
 }

@@ -1,4 +1,4 @@
-//! `hero object …`: what scripts stored is seen and changed from the command line.
+//! `hero object …`: the command line shows and changes objects that scripts stored.
 
 use serde_json::{Value, json};
 

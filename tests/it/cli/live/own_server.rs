@@ -1,4 +1,4 @@
-//! The commands that start a server of their own, and the end of a server.
+//! Commands that start their own server, and the end of a server.
 
 use std::path::Path;
 use std::process::Command;

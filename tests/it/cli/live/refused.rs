@@ -1,4 +1,4 @@
-//! Connections that the server does not take, and what its user and its operator are told.
+//! Refused connections, and the messages to the user and the operator.
 
 use std::net::TcpStream;
 

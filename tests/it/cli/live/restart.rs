@@ -1,4 +1,4 @@
-//! Who waits for a job when the server goes away and comes back.
+//! Waits for a job while the server restarts.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 

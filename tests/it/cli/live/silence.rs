@@ -1,4 +1,4 @@
-//! What people see on a terminal while nothing comes.
+//! Terminal output while nothing arrives.
 
 use std::io::Read as _;
 use std::net::TcpListener;

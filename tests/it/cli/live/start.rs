@@ -1,4 +1,4 @@
-//! Jobs that are stored, and end or are refused before they start.
+//! Jobs that are only stored, and jobs that end or are refused before they start.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What people see while a job is waited for, and when what they wait for does not come.
+//! Terminal output during a wait for a job, and after a wait that fails.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! A user of Redis who may do what hero needs, and nothing else.
+//! A Redis user with exactly the rights that hero needs.
 
 use hero::client::Client;
 use hero::model::PrivateKey;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Process, Redis, until};
 
-/// Makes the user `hero` with what the page says.
+/// Creates the user `hero` as the page describes.
 async fn allow(redis: &Redis, may_load: bool) {
     let rules = acl_rules(may_load);
     let words: Vec<&str> = ["ACL", "SETUSER", "hero", "reset", "on", ">hunter22"].into_iter().chain(rules.split(' ')).collect();
@@ -97,7 +97,7 @@ async fn use_all_of_it(client: &Client) {
     }
 }
 
-/// What the user was refused, as `command of client`.
+/// The commands that the user was refused, as `command of client`.
 async fn refused(redis: &Redis) -> Vec<String> {
     let log: Vec<redis::Value> = redis.run(&["ACL", "LOG"]).await;
     let entries = log

@@ -1,6 +1,5 @@
-//! Control groups of supervisors, in a subtree that these tests delegate to a server. Without root, or version 2 of groups, there is none to try.
-//!
-//! What the controllers do is tried by `tests/cgroup.sh`, where they are.
+//! Control groups of supervisors, in a subtree that these tests delegate to a server. The tests need root and cgroup
+//! version 2. `tests/cgroup.sh` tests the controllers, where they exist.
 
 use std::ffi::OsString;
 use std::fs;

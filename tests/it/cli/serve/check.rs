@@ -1,4 +1,4 @@
-//! `hero serve --check`: what a start would refuse, before it is one.
+//! `hero serve --check` reports the errors that a start would report, without starting.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::run;
 use crate::cli::{Ended, Hero};
 use crate::support::Process;
 
-/// `hero serve` with these settings, first looked at and then started: both fail alike. Gives the code and what is said.
+/// Checks these settings of `hero serve` and then starts it: both fail alike. Returns the exit code and the output.
 fn refused(hero: &Hero, arguments: &[&str]) -> (i32, String) {
     let look: Ended = hero.run(&[&["serve", "--check"], arguments].concat());
     let start = hero.run(&[&["serve"], arguments].concat());

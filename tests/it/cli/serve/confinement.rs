@@ -1,4 +1,4 @@
-//! Systems that do not let engines be confined, and what is said of that. The unit for systemd is not one of them.
+//! Systems that cannot confine engines, and the warnings about it. The systemd unit is not one of them.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -10,10 +10,10 @@ use tokio::process::Command;
 use super::{CONTEXT, run, spec};
 use crate::support::{PATIENCE, Process, hero};
 
-/// How many rulesets may restrict a process. The kernel refuses more.
+/// The maximum number of rulesets that may restrict a process. The kernel refuses more.
 const MOST_RULESETS: usize = 16;
 
-/// `hero serve` where nobody can be restricted any more, so that engines are without landlock.
+/// Starts `hero serve` where processes can be restricted no further, so that engines run without landlock.
 fn without_landlock(data: &Path, more: &[&str]) -> Process {
     let (runtime, data) = (tokio::runtime::Handle::current(), data.to_owned());
     let more: Vec<String> = more.iter().map(ToString::to_string).collect();
@@ -228,7 +228,7 @@ async fn under_a_systemd_of_its_own_the_unit_starts_and_ends_and_no_attack_gets_
     attacked(&["systemd"]).await;
 }
 
-/// Only root can make what the unit makes.
+/// Only root can do what the unit does.
 async fn attacked(arguments: &[&str]) {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut script = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/unit.sh"));

@@ -1,4 +1,4 @@
-//! Every way to a Redis of the operator's own, and what is said when it is barred.
+//! Every way to connect to the operator's own Redis, and the error messages for each failure.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -22,14 +22,14 @@ fn on(data: &Path, url: &str, more: &[&OsStr], password: Option<&str>) -> Proces
     })
 }
 
-/// That a job runs from end to end.
+/// Asserts that a job runs from end to end.
 async fn works(server: Process) {
     let server = server.until_ready().await;
     assert_eq!(run(&server.client().await, "40 + 2").await.unwrap().output, "42");
     server.stop().await;
 }
 
-/// That it ends and says all these words, and never the password.
+/// Asserts that it ends and prints all these words, and never the password.
 async fn refused(mut server: Process, words: &[&str]) {
     let (code, log) = server.failure().await;
     assert_eq!(code, Some(1), "{log}");
@@ -37,7 +37,7 @@ async fn refused(mut server: Process, words: &[&str]) {
     assert!(!log.contains("hunter") && server.out().is_empty(), "{log}");
 }
 
-/// A port that nobody had a moment ago.
+/// A port that was free a moment ago.
 fn port() -> String {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
 }

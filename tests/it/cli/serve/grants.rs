@@ -1,4 +1,4 @@
-//! What scripts are granted, by pool and by context, in a server as an operator starts it.
+//! Grants for scripts, by pool and by context, on a server as an operator starts it.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -13,7 +13,7 @@ use rustls::{ServerConfig, ServerConnection, Stream};
 use super::super::Hero;
 use crate::support::{Authority, PATIENCE, Process, Redis, Web};
 
-/// What a sal script gives in a context, or why it fails.
+/// The result of a sal script in a context, or its error.
 async fn told(client: &Client, context: u32, script: &str) -> String {
     let spec =
         JobSpec { script_type: "sal".parse().unwrap(), context_id: ContextId(context), script: script.to_owned(), ..JobSpec::default() };

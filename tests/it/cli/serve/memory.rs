@@ -1,11 +1,11 @@
-//! How much memory of the server requests take while they are answered.
+//! The memory that a server uses for requests in progress.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::support::{PATIENCE, Process};
 
-/// How many requests arrive at once: together less than the budget of one address.
+/// The number of concurrent requests: together they are below the budget of one address.
 const AT_ONCE: usize = 8;
 /// The largest request is 2 MB.
 const LARGE: usize = 2_000_000;

@@ -1,4 +1,4 @@
-//! Whole processes: `hero serve` and `hero actor` as an operator starts, ends and kills them.
+//! Whole processes: an operator starts, ends and kills `hero serve` and `hero actor`.
 
 mod acl;
 mod backup;
@@ -60,7 +60,7 @@ async fn end(client: &Client, id: &JobId) -> JobResult {
     .await
 }
 
-/// What a wait is told by a server that ends.
+/// The error of a wait when the server ends.
 fn is_still_running(answer: &Result<JobResult, Error>) -> bool {
     matches!(answer, Err(error) if error.has_code(code::WAIT_RAN_OUT))
 }

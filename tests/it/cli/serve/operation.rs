@@ -1,4 +1,4 @@
-//! What an operator does to a server, and what he reads of it.
+//! Operator actions on a server, and the information that the operator gets from it.
 
 use std::net::ToSocketAddrs as _;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,4 +1,4 @@
-//! What `/readyz` says, and what the log says of it.
+//! The answers of `/readyz`, and the log messages about them.
 
 use crate::support::{Process, Redis, until};
 

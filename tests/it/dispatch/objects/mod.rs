@@ -1,4 +1,5 @@
-//! Objects: what is stored comes back, indexes find what a look at every object finds, and nobody else's objects are seen.
+//! Objects: stored values are returned unchanged, indexes find the same objects as a full scan, and contexts are
+//! isolated.
 
 mod indexes;
 mod model;

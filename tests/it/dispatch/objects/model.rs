@@ -1,4 +1,4 @@
-//! Random objects and random queries: whatever has an index, the answer is that of a look at every object.
+//! Random objects and random queries: with any index, the answer equals that of a full scan.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What one call of Redis does has a bound, however much is asked for at once.
+//! The work of one Redis call is bounded, whatever the size of the request.
 
 use futures_util::future::join_all;
 use hero::model::{JobId, JobSpec, Json, Status};
@@ -46,7 +46,7 @@ pub(super) async fn together(store: &Store, specs: Vec<JobSpec>) -> Vec<Created>
     join_all(specs.into_iter().map(create)).await
 }
 
-/// How often a command was called, by functions or from outside.
+/// The number of calls of a command, by functions or from outside.
 pub(super) async fn calls(redis: &Redis, command: &str) -> u64 {
     let info: String = redis.run(&["INFO", "commandstats"]).await;
     let line = info.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));

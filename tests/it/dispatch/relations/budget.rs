@@ -1,4 +1,4 @@
-//! Relations are followed no faster than leaves Redis to others, and who has many followed waits for himself.
+//! Following relations leaves time for other users of Redis. A caller with many relations delays only its own jobs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,4 @@
-//! Jobs created together: all or none, in one round trip, naming each other in any order.
+//! Jobs created together: all or none, in one round trip, with references in any order.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Continuations run when their predecessor and all its descendants have ended, well or not.
+//! Continuations run after their predecessor and all its descendants have ended, with or without errors.
 
 use hero::model::{JobId, JobSpec, Status};
 

@@ -1,4 +1,4 @@
-//! What goes wrong in the conveyor whose life of a job this is, and must not go wrong here.
+//! Known defects of the conveyor, from which this life of a job comes, must not occur here.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A job that is deleted takes its relations with it, and nobody waits for it.
+//! Deleting a job deletes its relations, and no job waits for it.
 
 use hero::dispatch::Error;
 use hero::model::{JobId, JobSpec, Status};

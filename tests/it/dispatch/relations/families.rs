@@ -1,4 +1,4 @@
-//! Children wait for their parent's script, and a parent is closed only after all of them.
+//! Children wait for their parent's script, and a parent closes only after all children.
 
 use hero::model::{ErrorKind, JobId, JobSpec, Status};
 

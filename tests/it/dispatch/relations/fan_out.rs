@@ -1,4 +1,4 @@
-//! However many wait, Redis is never kept busy for long.
+//! Redis is never busy for long, whatever the number of waiting jobs.
 
 use futures_util::StreamExt as _;
 use hero::model::{JobId, JobSpec, Status};
@@ -27,7 +27,7 @@ async fn watch(redis: &Redis) {
     let _: () = redis.run(&["CONFIG", "SET", "slowlog-log-slower-than", "0"]).await;
 }
 
-/// How often the function was called that releases relatives.
+/// The number of calls of the function that releases relatives.
 async fn releases(redis: &Redis) -> usize {
     let _: () = redis.run(&["CONFIG", "SET", "slowlog-log-slower-than", "-1"]).await;
     let entries: Vec<(u64, u64, u64, Vec<String>, String, String)> = redis.run(&["SLOWLOG", "GET", "100000"]).await;

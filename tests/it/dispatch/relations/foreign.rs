@@ -1,4 +1,4 @@
-//! Clients and actors that only know Redis and the layout of its keys: their jobs wait like ours, and their ends count.
+//! Clients and actors that only use Redis and the layout of its keys: their jobs wait like ours, and their ends count.
 
 use hero::model::{JobId, JobSpec, Status};
 

@@ -20,7 +20,7 @@ impl Hand {
         Self { store: store.clone(), running: Mutex::default(), taken: Mutex::default() }
     }
 
-    /// Takes whatever is there, and says how much that was.
+    /// Fetches all available jobs, and returns their number.
     pub async fn take_all(&self) -> usize {
         let mut count = 0;
         loop {
@@ -37,7 +37,7 @@ impl Hand {
         }
     }
 
-    /// Takes jobs until it has this one.
+    /// Fetches jobs until it has this one.
     pub async fn take(&self, id: &JobId) -> u32 {
         until(&format!("{id} to take"), || async {
             self.take_all().await;
@@ -46,12 +46,12 @@ impl Hand {
         .await
     }
 
-    /// How often it took a job.
+    /// The number of times it fetched a job.
     pub async fn times(&self, id: &JobId) -> usize {
         self.taken.lock().await.iter().filter(|(job, _)| job == id).count()
     }
 
-    /// Dies: what it had is nobody's.
+    /// Dies: it forgets its jobs.
     pub async fn forget(&self) {
         self.running.lock().await.clear();
     }
@@ -61,18 +61,18 @@ impl Hand {
         assert_eq!(self.end(id, AttemptEnd::Finished(output)).await, Status::Finished);
     }
 
-    /// The script throws an error; gives what the job is then.
+    /// The script throws an error. Returns the new status of the job.
     pub async fn fail(&self, id: &JobId) -> Status {
         self.end(id, AttemptEnd::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::from_millis(20) }).await
     }
 
-    /// The engine ends a job that was stopped; gives what it is then.
+    /// The engine ends a job that was stopped. Returns its new status.
     pub async fn obey_stop(&self, id: &JobId) -> Status {
         let retry_in = Duration::ZERO;
         self.end(id, AttemptEnd::Failed { error: JobError::new(ErrorKind::Stopped, "stopped"), retry_in }).await
     }
 
-    /// The engine dies; gives what the job is then.
+    /// The engine crashes. Returns the new status of the job.
     pub async fn crash(&self, id: &JobId) -> Status {
         self.end(id, AttemptEnd::Crashed).await
     }

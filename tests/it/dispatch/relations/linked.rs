@@ -1,5 +1,5 @@
-//! What happens between the step that creates a large group and the moment when each of its jobs is at its place: whatever fails or ends meanwhile,
-//! nothing is lost, and nobody waits for what never comes.
+//! The time between the creation of a large group and the placement of each of its jobs: whatever fails or ends in
+//! between, nothing is lost, and no job waits for ever.
 
 use std::time::Duration;
 
@@ -233,7 +233,7 @@ async fn a_create_whose_group_another_program_took_from_the_list_ends() {
     assert!(after - before < 100, "{before} {after}");
 }
 
-/// Another server stages so many groups.
+/// Another server stages this number of groups.
 async fn stage_elsewhere(redis: &Redis, many: usize) {
     for _ in 0..many {
         let _: usize = redis.run(&["ZADD", "hero:q:staged", "32503680000000", &format!("{} 1000", JobId::random())]).await;

@@ -1,6 +1,6 @@
-//! Jobs that wait for each other: prerequisites, parents, children and continuations.
+//! Jobs that depend on each other: prerequisites, parents, children and continuations.
 //!
-//! Where an order matters a [`hand::Hand`] plays the actor, so that a test says when an attempt ends, and how.
+//! Where the order matters, a [`hand::Hand`] plays the actor, so that the test decides when and how an attempt ends.
 
 mod bounds;
 mod budget;

@@ -1,4 +1,4 @@
-//! A job waits until all it needs have finished, and ends when one of them cannot any more.
+//! A job waits until all its prerequisites have finished, and ends when one of them can no longer finish.
 
 use hero::dispatch::Error;
 use hero::model::{ErrorKind, JobId, JobSpec, Status};

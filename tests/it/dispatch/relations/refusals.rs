@@ -1,4 +1,4 @@
-//! Relations that cannot be meant are refused, and nothing is stored.
+//! Relations that make no sense are refused, and nothing is stored.
 
 use hero::dispatch::Error;
 use hero::model::{JobId, JobSpec, Status};

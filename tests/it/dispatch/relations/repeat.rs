@@ -1,4 +1,4 @@
-//! A group of many jobs that is sent again, also while it is created, gives the same jobs, or says that nothing was stored.
+//! Repeating a group of many jobs, even during its creation, returns the same jobs, or reports that nothing was stored.
 
 use hero::dispatch::Error;
 use hero::model::{JobId, JobSpec};

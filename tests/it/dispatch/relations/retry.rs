@@ -1,4 +1,4 @@
-//! A job that has ended is run again on request.
+//! Retries of jobs that have ended.
 
 use hero::dispatch::Error;
 use hero::model::{ErrorKind, JobId, JobSpec, Status};

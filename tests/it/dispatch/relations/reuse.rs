@@ -1,4 +1,4 @@
-//! An id that was used before: what concerned the former job does not concern the new one.
+//! Reused ids: data of the former job does not affect the new one.
 
 use std::time::Duration;
 

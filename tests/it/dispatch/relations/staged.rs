@@ -1,4 +1,4 @@
-//! Many jobs that are created together are staged first, slice by slice, and created in one step that is short: all or none.
+//! Large groups are staged in slices, and then created in one short step: all or none.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub(super) fn a_process() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
 }
 
-/// How many are connected.
+/// The number of connections.
 pub(super) async fn clients(redis: &Redis) -> BTreeSet<String> {
     let all = redis.run::<String>(&["CLIENT", "LIST"]).await;
     // Without the one that asks.

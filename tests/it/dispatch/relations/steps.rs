@@ -1,5 +1,5 @@
-//! A large group of any shape is created by many steps, and whoever ends between two of them, and however full Redis is: all of it is there in the
-//! end or none, and who was there before waits for it or goes on as if it had never been.
+//! A large group of any shape is created in many steps. If a server ends between two of them, or Redis is full, either
+//! all of it exists in the end or none. Jobs that existed before wait for it, or continue as if it had never existed.
 
 use hero::dispatch::{Dispatcher, Error};
 use hero::model::{JobId, JobSpec, Status};
@@ -33,7 +33,7 @@ async fn count(redis: &Redis) -> usize {
     jobs
 }
 
-/// The fields that say what a job waits for.
+/// The fields that list the prerequisites of a job.
 pub(super) async fn waits_for(redis: &Redis, id: &JobId) -> (String, usize, usize) {
     let words: Vec<String> = redis.run(&["HGETALL", &format!("hero:job:{id}")]).await;
     let fields: Vec<(&str, &str)> = words.chunks(2).map(|pair| (pair[0].as_str(), pair[1].as_str())).collect();

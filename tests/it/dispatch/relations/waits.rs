@@ -1,4 +1,4 @@
-//! What keeps a waiting job from running: its place in a queue does not matter, its time does.
+//! A waiting job does not run: its place in a queue does not matter, its time does.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! From creation to deletion, on one server.
+//! The life of a schedule on one server, from creation to deletion.
 
 use super::*;
 

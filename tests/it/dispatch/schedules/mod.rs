@@ -1,4 +1,4 @@
-//! Jobs that run again and again: when, how often, and whoever dies.
+//! Schedules: when and how often their jobs run, even when processes die.
 
 mod life;
 mod overlap;
@@ -37,7 +37,7 @@ impl Town {
         self.store.clock().advance(Duration::from_secs(seconds));
     }
 
-    /// Does all there is to do now.
+    /// Does all work that is due now.
     async fn tick(&mut self) {
         while round(&mut self.scheduler).await.is_zero() {}
     }

@@ -1,4 +1,4 @@
-//! An occurrence that comes while the job of the one before has not ended.
+//! Occurrences that are due before the previous job has ended.
 
 use hero::model::Overlap;
 

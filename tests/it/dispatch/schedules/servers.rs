@@ -1,4 +1,4 @@
-//! Several servers, and servers that die.
+//! Schedules with several servers, and with servers that die.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use rand::Rng as _;
 use super::*;
 use crate::support::{PATIENCE, Process, random, until};
 
-/// A schedule that makes a job of every occurrence, come what may.
+/// A schedule that creates a job for every occurrence, whatever happens.
 fn faithful(spec: ScheduleSpec) -> ScheduleSpec {
     ScheduleSpec { overlap: Overlap::Allow, missed: Missed::All, missed_limit: Some(1000), ..spec }
 }

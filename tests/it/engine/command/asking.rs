@@ -1,4 +1,4 @@
-//! What jobs that are processes ask of their actor, in Python and by lines on a socket.
+//! Host calls of jobs that are processes, in Python and as lines on a socket.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use super::super::python::bench as of_python;
 use super::super::{Bench, job};
 use super::bash;
 
-/// Answers by a function, and keeps what was asked and logged.
+/// Answers host calls by a function, and keeps calls and log lines.
 struct Asked<F> {
     answer: F,
     host_calls: Vec<HostCall>,

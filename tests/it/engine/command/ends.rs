@@ -15,7 +15,7 @@ use super::{AtLine, Bench, bash, command, number, stopped};
 
 /// A process in a session of its own, with the pipes of the job, whose number is logged. The shell goes on when it is there.
 const STRAY: &str = "setsid bash -c 'echo $$ > pid; exec sleep 1000' & while [ ! -s pid ]; do sleep 0.01; done; cat pid\n";
-/// Far above what an end takes, far below how long the processes would live.
+/// Far longer than an end takes, far shorter than the processes would live.
 const SOON: Duration = Duration::from_secs(20);
 
 #[tokio::test]
@@ -108,7 +108,7 @@ async fn processes_that_start_each_other_again_end_with_their_job() {
     assert!(!bench.child.is_alive() || below(supervisor) == 0, "{}", below(supervisor));
 }
 
-/// How many processes of jobs are below an engine. The first of their namespace always is.
+/// The number of job processes below an engine, including the first process of their namespace, which always exists.
 fn below(engine: u32) -> usize {
     let of = |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     let (mut found, mut parents) = (0, vec![supervisor(engine).to_string()]);

@@ -1,4 +1,4 @@
-//! Jobs that are processes: what they get, how they end, and that nothing outlives them.
+//! Jobs that are processes: their input, their ends, and that none of their processes survives them.
 
 mod asking;
 mod ends;
@@ -28,7 +28,7 @@ fn bash() -> EngineSettings {
     command(&["/bin/bash", "{script}"])
 }
 
-/// Does something at the first line of a log.
+/// Runs an action at the first line of a log.
 pub(super) struct AtLine<F> {
     pub(super) line: &'static str,
     pub(super) then: F,

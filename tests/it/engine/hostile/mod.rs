@@ -1,4 +1,4 @@
-//! The scripts of `tests/hostile`, in a server as an operator starts it, beside jobs that do no harm.
+//! The scripts of `tests/hostile`, on a server as an operator starts it, next to harmless jobs.
 
 mod script;
 
@@ -10,18 +10,21 @@ use crate::support::{Kin, PATIENCE, Process, until};
 use script::{Hostile, Language};
 
 const CONTEXT: ContextId = ContextId(0);
-/// How many actors a script type has, and how many scripts attack at once: some have to wait. More actors would be in the way of other tests.
+/// The number of actors of a script type, and of scripts that attack at once: some must wait. More actors would slow
+/// down other tests.
 const ACTORS: usize = 2;
 const AT_ONCE: usize = 4;
-/// How often a script is tried that did not obey in time. An engine that can obey does so unless the whole machine stands still.
+/// The number of tries of a script that did not stop in time. An engine that can stop does so unless the whole machine
+/// is paused.
 const TRIES: usize = 16;
-/// What an engine, or a process that it keeps, may have when all is over: above that it is replaced (`recycle_memory`).
+/// The maximum memory of an engine, or of a process that it keeps, at the end. Above it, the engine is replaced
+/// (`recycle_memory`).
 const ENGINE: u64 = 192 << 20;
-/// What the server may have.
+/// The maximum memory of the server.
 const SERVER: u64 = 256 << 20;
-/// What a neighbour computes.
+/// The result of a neighbour job.
 const HARMLESS: &str = "4950: neighbour";
-/// What runs the scripts of the types that are not built in.
+/// The settings for script types that are not built in.
 const SCRIPT_TYPES: &str = "[script_types.bash]\ncommand = [\"bash\", \"{script}\"]\n\
      [script_types.node]\ncommand = [\"node\", \"{script}\"]\nfile = \"script.cjs\"\n";
 
@@ -81,7 +84,7 @@ async fn no_hostile_script_ends_the_server_or_harms_its_neighbours_and_the_memor
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// Runs a hostile script, and says what came otherwise than it should.
+/// Runs a hostile script, and returns the deviations from the expected outcome.
 async fn attack(client: &Client, script: &Hostile) -> Option<String> {
     let mut failure = None;
     for _ in 0..TRIES {
@@ -139,7 +142,7 @@ async fn judged(client: &Client, script: &Hostile, job: &Job) -> Option<String> 
     secret.map(|_| "it told what it was given in confidence".to_owned())
 }
 
-/// What is otherwise than expected.
+/// The deviations from the expected outcome.
 fn compared(script: &Hostile, ended: &str, output: &str, message: &str) -> Option<String> {
     if !script.expected.iter().any(|expected| expected == ended) {
         let what = format!("{ended}, where {} was expected", script.expected.join(" or "));
@@ -152,7 +155,7 @@ fn compared(script: &Hostile, ended: &str, output: &str, message: &str) -> Optio
     Some(format!("it gives {}, where {gives} was expected", shortened(output)))
 }
 
-/// The first lines of what a job logged.
+/// The first lines of the log of a job.
 async fn logged(client: &Client, id: &JobId) -> Vec<LogLine> {
     client.get_logs(CONTEXT, id, None, 1000).await.unwrap().lines
 }

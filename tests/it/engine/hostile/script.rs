@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use hero::model::{JobSpec, Json, ScriptType};
 
-/// How long an attack may run that says nothing else. It ends by itself long before.
+/// The default time limit of an attack, far above the limits that end it.
 const TIMEOUT: f64 = 30.0;
 
 /// The scripts of one language: a folder of `tests/hostile`.
 pub(super) struct Language {
     folder: &'static str,
     pub(super) script_type: &'static str,
-    /// What the lines at the head of a file begin with.
+    /// The prefix of the lines at the head of a file.
     comment: &'static str,
     /// The program without which nothing runs them.
     needs: Option<&'static str>,
-    /// A script that does no harm, with what it gives for the `args` of a neighbour.
+    /// A harmless script, with its result for the `args` of a neighbour.
     pub(super) harmless: &'static str,
 }
 
@@ -48,7 +48,7 @@ impl Language {
         LANGUAGES.iter().filter(runs).collect()
     }
 
-    /// What stands in a line that is a comment.
+    /// The text of a comment line.
     fn remark<'l>(&self, line: &'l str) -> Option<&'l str> {
         line.strip_prefix(self.comment).map(str::trim)
     }
@@ -62,13 +62,13 @@ pub(super) struct Hostile {
     pub(super) spec: JobSpec,
     /// How it may end: `finished`, or the kind of its error; behind `limit` stands which. `refused`: there is no job.
     pub(super) expected: Vec<String>,
-    /// What its error says.
+    /// The text of its error.
     pub(super) says: Option<String>,
     /// Its whole output.
     pub(super) gives: Option<String>,
     /// Whether it is stopped once it runs.
     pub(super) stopped: bool,
-    /// Whether its engine has to be killed, because nothing interrupts what it does.
+    /// Whether its engine must be killed, because nothing can interrupt the script.
     pub(super) kills: bool,
 }
 

@@ -120,7 +120,7 @@ impl Plain {
         }
     }
 
-    /// Gives the status it gets, unless it is not a created one.
+    /// Returns its new status, unless it is not a created job.
     pub fn start(&mut self, job: Number) -> Option<Status> {
         if self.jobs[job].status != Some(Status::Created) {
             return None;

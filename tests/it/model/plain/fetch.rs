@@ -5,7 +5,7 @@ use crate::model::step::End;
 
 /// Jobs are taken, and end.
 impl Plain {
-    /// Gives the jobs that are taken, with their claims.
+    /// Returns the fetched jobs, with their claims.
     pub fn claim(&mut self, server: usize, place: usize, room: usize) -> Vec<(Number, u32)> {
         let stops: Vec<Number> = self.control.iter().chain(self.control_of.get(&place).into_iter().flatten()).copied().collect();
         let mut taken = Vec::new();
@@ -56,7 +56,7 @@ impl Plain {
         taken
     }
 
-    /// Gives the status now, or nothing if somebody else holds the job.
+    /// Returns the current status, or none if another actor holds the job.
     pub fn finish(&mut self, server: usize, job: Number, claim: u32, end: End) -> Option<Status> {
         let it = &mut self.jobs[job];
         if it.status != Some(Status::Started) || it.attempt + it.given_back != claim || it.holder != Some(server) {

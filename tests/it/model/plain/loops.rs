@@ -1,4 +1,4 @@
-//! Stops, retries and deletions, and what the loops of servers do, as the plain model has it.
+//! Stops, retries, deletions, and the loops of servers, in the plain model.
 
 use hero::model::JobId;
 
@@ -23,7 +23,7 @@ impl Plain {
         held
     }
 
-    /// True: it has ended. False: whoever runs it was told.
+    /// Returns true if it has ended, and false if its actor was told to stop it.
     pub fn stop(&mut self, job: Number) -> Option<bool> {
         let status = self.jobs[job].status.filter(|status| !status.is_final())?;
         if status != Status::Started {
@@ -42,7 +42,7 @@ impl Plain {
         Some(false)
     }
 
-    /// Gives the jobs that the server shall stop.
+    /// Returns the jobs that the server shall stop.
     pub fn control(&mut self, server: usize, place: usize) -> Vec<Number> {
         let mut mine = Vec::new();
         for queue in [None, Some(place)] {
@@ -157,7 +157,7 @@ impl Plain {
         is_final(self.jobs[job].status) && !self.watched.contains_key(&job) && !self.jobs[job].unknown && self.closed(job)
     }
 
-    /// Whether it was one that a foreign program wrote and nobody knew.
+    /// Whether a foreign program wrote the job, and no server knew it.
     pub fn discover(&mut self, job: Number) -> bool {
         let now = self.now;
         let it = &mut self.jobs[job];
@@ -250,7 +250,7 @@ impl Plain {
         self.watched.insert(job, now + FOREIGN_PAUSE);
     }
 
-    /// Takes note of an end that a foreign actor wrote.
+    /// Records an end that a foreign actor wrote.
     pub(in crate::model) fn settle(&mut self, job: Number) {
         self.watched.remove(&job);
         let it = &mut self.jobs[job];

@@ -1,11 +1,11 @@
-//! Who waits for whom, as the plain model has it.
+//! Dependencies between jobs, in the plain model.
 
 use hero::store::Created;
 
 use super::*;
 
 impl Plain {
-    /// Gives a prerequisite that ended in error.
+    /// Returns a prerequisite that ended in error.
     pub(in crate::model) fn link_prerequisites(&mut self, job: Number, others: &[Number]) -> Option<Number> {
         let mut failed = None;
         for &other in others {
@@ -124,7 +124,7 @@ impl Plain {
         false
     }
 
-    /// Takes a job out of all lists.
+    /// Removes a job from all lists.
     pub(in crate::model) fn unlink(&mut self, job: Number) {
         for list in self.lists.values_mut() {
             list.retain(|other| *other != job);

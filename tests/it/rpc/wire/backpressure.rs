@@ -1,4 +1,4 @@
-//! A client that sends calls faster than they are answered, or reads answers more slowly, is slowed down and loses nothing.
+//! A client that sends calls or reads answers at the wrong speed is slowed down, and loses nothing.
 
 use futures_util::stream::SplitStream;
 use hero::rpc::Limits;
@@ -9,7 +9,7 @@ use super::*;
 
 const KB: usize = 1024;
 
-/// A call whose message has so many bytes.
+/// A call whose message has this number of bytes.
 fn padded(id: u32, method: &str, bytes: usize) -> String {
     let call = call(id, method, json!([]));
     format!("{call}{}", " ".repeat(bytes - call.len()))
@@ -23,7 +23,7 @@ async fn outlast_handlers(server: &Server, times: u32) {
     }
 }
 
-/// The ids of so many calls, which must all have a result.
+/// The ids of this number of calls, which must all have a result.
 async fn results(reader: &mut SplitStream<Socket>, number: usize) -> std::collections::BTreeSet<u64> {
     let mut ids = std::collections::BTreeSet::new();
     while ids.len() < number {

@@ -1,4 +1,5 @@
-//! Batches of which some answers are made while other calls wait: the memory of these answers is bounded, and other calls do not wait for it.
+//! Batches with some answers ready while other calls wait: the memory of these answers is bounded, and other calls do
+//! not wait for it.
 
 use super::readers::MB;
 use super::*;
@@ -14,7 +15,7 @@ async fn narrow() -> Server {
     .await
 }
 
-/// A batch with a call that waits, and answers of so many bytes.
+/// A batch with a call that waits, and answers of this number of bytes.
 fn batch(id: u32, answers: &[usize]) -> String {
     let wait = [call(id, "hold_long", json!([]))];
     let large = answers.iter().enumerate().map(|(at, bytes)| call(id + 1 + u32::try_from(at).unwrap(), "large", json!([bytes])));

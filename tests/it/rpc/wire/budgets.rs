@@ -1,4 +1,4 @@
-//! Memory that is used for some clients keeps no others out, and all of it is counted.
+//! Memory used for some clients does not lock out others, and all of it is counted.
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
@@ -44,7 +44,7 @@ async fn a_reader_that_takes_not_even_its_close_makes_way_too() {
     let mut hog = upgraded(&server).await;
     hog.write_all(&masked(&call(1, "large", json!([9 * MB])))).await.unwrap();
     until(|| server.bench.made.load(Ordering::SeqCst) == 1).await;
-    // There is no such frame, so it is told to close.
+    // The frame type is invalid, so the server tells it to close.
     hog.write_all(&[0x83, 0x80, 0, 0, 0, 0]).await.unwrap();
     others_outlast(&server, hog).await;
 }
@@ -56,7 +56,7 @@ async fn refusals_that_nobody_reads_are_counted() {
     let entry = format!(r#"{{"jsonrpc":"2.0","id":"{}","method":7}}"#, "i".repeat(1000));
     let batch = masked(&format!("[{}]", vec![entry; 100].join(",")));
     for _ in 0..200 {
-        // It may be closed while it still sends.
+        // The server may close it while it still sends.
         let sent = tokio::time::timeout(ALIVE, hog.write_all(&batch)).await;
         if sent.expect("it is read or closed").is_err() {
             break;
@@ -119,7 +119,7 @@ async fn a_body_is_held_no_longer_than_its_call_needs() {
     assert!(waited.iter().all(|(status, answer)| *status == 200 && answer.contains("held")), "{waited:?}");
 }
 
-/// The head of a body of so many bytes.
+/// The head of a request with this body length.
 fn head(length: usize) -> String {
     format!("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n")
 }

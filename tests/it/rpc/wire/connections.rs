@@ -1,4 +1,4 @@
-//! Many connections of one address, and probes and other clients that have to be served all the same.
+//! Many connections from one address, while probes and other clients must still be served.
 
 use tokio::net::TcpSocket;
 
@@ -83,7 +83,7 @@ async fn an_http_connection_is_kept_open_only_while_there_is_room_for_another() 
     let length = asking.read(&mut kept).await.unwrap();
     let kept = String::from_utf8_lossy(&kept[..length]).to_lowercase();
     assert!(kept.starts_with("http/1.1 200") && !kept.contains("connection: close"), "{kept}");
-    // Two are what one address has here. Whoever asks now would keep the next one away.
+    // One address may have two here. Another request now would block the next one.
     let first = server.websocket().await;
     asking.write_all(request.as_bytes()).await.unwrap();
     let mut closed = String::new();

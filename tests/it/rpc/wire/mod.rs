@@ -1,4 +1,4 @@
-//! The wire itself, with a few methods of its own: what a server does with frames, bodies, batches and clients that may not use it.
+//! The wire protocol, with a few test methods: how a server handles frames, bodies, batches and refused clients.
 
 mod backpressure;
 mod batches;
@@ -42,18 +42,18 @@ use crate::support::House;
 /// Nothing here takes longer, except when it hangs.
 const ALIVE: Duration = Duration::from_secs(20);
 
-/// What the methods of these tests work with.
+/// The state of the test methods.
 #[derive(Clone, Default)]
 struct Bench {
     /// Lets `hold` go on.
     release: Arc<Notify>,
-    /// How many `hold` calls have begun.
+    /// The number of `hold` calls that have begun.
     held: Arc<AtomicU32>,
-    /// How many answers `large` made.
+    /// The number of answers that `large` made.
     made: Arc<AtomicU32>,
-    /// How many `hold` calls were dropped before they were released.
+    /// The number of `hold` calls that were dropped before they were released.
     dropped: Arc<AtomicU32>,
-    /// What calls left behind that answer nothing of interest.
+    /// Records of calls whose answers are of no interest.
     notes: Arc<Mutex<Vec<Vec<i64>>>>,
 }
 
@@ -127,12 +127,12 @@ method!(
     |self, bench| bench.note(vec![self.number])
 );
 method!(
-    /// Gives data.
+    /// Returns data.
     GetData, "get_data", {}, GetData {}, Value, json!(["hello", 5]),
     |self, _bench| Ok(json!(["hello", 5]))
 );
 method!(
-    /// Gives back what it got.
+    /// Returns its parameter.
     Echo, "echo", { any: Value }, Echo { any: json!(1) }, Value, json!(1),
     |self, _bench| Ok(self.any)
 );
@@ -178,7 +178,7 @@ struct Count {
 struct Counted {
     /// The number.
     number: u32,
-    /// What makes it long.
+    /// Padding.
     pad: String,
 }
 
@@ -236,7 +236,7 @@ impl Method<Bench> for HoldLong {
     }
 }
 
-/// Gives as many bytes as its caller wants.
+/// Returns the number of bytes that its caller requests.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Large {
@@ -283,7 +283,7 @@ fn table() -> Table<Bench> {
         .subscription::<Count>()
 }
 
-/// Callers have to log in, and nobody can.
+/// A server that requires a login, which always fails.
 fn login() -> Access {
     let authority = Authority::new([], TokenKey::random());
     Access::Login(Guard::new(authority, crate::support::dispatcher([], std::path::Path::new("."))))
@@ -375,7 +375,7 @@ fn call(id: u32, method: &str, params: Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
 }
 
-/// Has the server end, and gives what it still sends until the connection is closed.
+/// Ends the server, and returns the data that it sends until the connection closes.
 async fn last_words(server: &Server, socket: &mut Socket) -> Vec<String> {
     server.shutdown.cancel();
     let mut words = Vec::new();
@@ -391,14 +391,14 @@ async fn last_words(server: &Server, socket: &mut Socket) -> Vec<String> {
 async fn until(condition: impl Fn() -> bool) {
     let wait = async {
         while !condition() {
-            // What it waits for may need this processor.
+            // The awaited work may need this processor.
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
     tokio::time::timeout(ALIVE, wait).await.expect("it comes true");
 }
 
-/// That the connection still answers.
+/// Asserts that the connection still answers.
 async fn assert_alive(socket: &mut Socket) {
     assert_eq!(ask(socket, call(9999, "subtract", json!([42, 23]))).await, json!({"jsonrpc": "2.0", "id": 9999, "result": 19}));
 }

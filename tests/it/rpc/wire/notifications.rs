@@ -83,7 +83,7 @@ async fn notifications_wait_for_permits_where_calls_are_refused_and_hold_no_more
 async fn a_notification_is_carried_out_although_its_sender_has_left() {
     let server = Server::with(|settings| settings.limits.calls_per_address = 1).await;
     let mut socket = server.websocket().await;
-    // What comes later waits for the place of the first, which has its sender gone before it is released.
+    // Later calls wait for the place of the first, whose sender is gone before it is released.
     send(&mut socket, notification("hold", json!([]))).await;
     until(|| server.bench.held.load(Ordering::SeqCst) == 1).await;
     send(&mut socket, notification("notify_hello", json!([1]))).await;

@@ -4,7 +4,7 @@ use hero::rpc::ServeError;
 const UPGRADE: &str =
     "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==";
 
-/// The status of an upgrade and of a POST with these headers; what the POST called shows in its body.
+/// The status of an upgrade and of a POST with these headers; the body of the POST shows its result.
 async fn statuses(server: &Server, headers: &str) -> (u16, u16) {
     let upgrade = async {
         let mut tcp = server.tcp().await;
@@ -74,7 +74,7 @@ async fn an_allowed_page_gets_the_headers_that_browsers_want() {
 async fn the_openrpc_playground_reads_the_document_where_it_is_allowed() {
     let playground = "https://playground.open-rpc.org";
     let server = Server::with(|settings| settings.allowed_origins = vec![playground.into()]).await;
-    // As Chromium asks for a page on the Internet that wants something of this machine.
+    // The request that Chromium sends for a page on the Internet that wants to access this machine.
     let preflight = format!(
         "OPTIONS / HTTP/1.1\r\nhost: localhost:8700\r\norigin: {playground}\r\naccess-control-request-method: POST\r\n\
          access-control-request-headers: content-type\r\naccess-control-request-private-network: true\r\nconnection: close\r\n\r\n"
@@ -88,7 +88,7 @@ async fn the_openrpc_playground_reads_the_document_where_it_is_allowed() {
     ] {
         assert!(answer.starts_with("HTTP/1.1 204") && answer.contains(header), "{header}: {answer}");
     }
-    // As its `fetchSchemaFromRpcDiscover` asks.
+    // The request that `fetchSchemaFromRpcDiscover` sends.
     let body = r#"{"id":0,"jsonrpc":"2.0","method":"rpc.discover","params":[]}"#;
     let request = format!(
         "POST / HTTP/1.1\r\nhost: localhost:8700\r\norigin: {playground}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\

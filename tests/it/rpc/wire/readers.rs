@@ -1,4 +1,4 @@
-//! Clients that ask and do not read, in every way there is.
+//! Clients that send requests and do not read the answers, over every transport.
 
 use super::*;
 use hero::rpc::Limits;
@@ -13,7 +13,7 @@ async fn hasty() -> Server {
     Server::with(|settings| settings.limits.write_timeout = Duration::from_millis(300).into()).await
 }
 
-/// Waits until the server has let go of a connection, without reading what it sent.
+/// Waits until the server has dropped a connection, without reading from it.
 pub(super) async fn until_closed(tcp: &mut TcpStream) {
     let closed = async {
         while tcp.write_all(&[0x89, 0x80, 0, 0, 0, 0]).await.is_ok() {
@@ -77,7 +77,7 @@ async fn calls_wait_while_their_connection_holds_too_many_answers() {
     // What the kernel takes of the first comes on top of the megabyte, and an answer for each call that may be made at once.
     let made = server.bench.made.load(Ordering::SeqCst);
     assert!(made < 60, "{made} answers were made for somebody who reads none");
-    // Who reads after all gets everything.
+    // A client that reads after all gets everything.
     let (mut all, mut buffer) = (0, vec![0; 64 * 1024]);
     while all < 200 * EACH {
         let read = tokio::time::timeout(ALIVE, tcp.read(&mut buffer)).await.expect("the next bytes").unwrap();

@@ -1,9 +1,9 @@
-//! What RFC 6455 says of frames: what a client sends, byte for byte, and what the server says to it.
+//! Frames by RFC 6455: the tests send a client's bytes, and check the replies of the server.
 
 use super::readers::upgraded;
 use super::*;
 
-/// What the server says.
+/// The replies of the server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Said {
     Result(String),
@@ -22,7 +22,7 @@ const CLOSE: u8 = 8;
 const PING: u8 = 9;
 const PONG: u8 = 10;
 
-/// How large a request may be here.
+/// The maximum size of a request here.
 const LARGEST: usize = 100_000;
 
 /// A frame of a client, masked, with the shortest length there is for it.
@@ -57,7 +57,7 @@ fn result(text: &str) -> Said {
     Said::Result(text.to_owned())
 }
 
-/// What is sent, and what is said to it. If that is no close frame, the connection goes on.
+/// Sent bytes, and the expected reply. If the reply is no close frame, the connection continues.
 fn cases() -> Vec<(String, Vec<u8>, Vec<Said>)> {
     let case = |name: &str, frames: &[Vec<u8>], said: &[Said]| (name.to_owned(), frames.concat(), said.to_vec());
     let whole = |text: &str| frame(LAST | TEXT, echo(text));

@@ -1,10 +1,11 @@
 use super::*;
 
-/// The examples of section 7 of the JSON-RPC 2.0 specification, in its order: what is sent, and what is answered; null is nothing.
+/// The examples of section 7 of the JSON-RPC 2.0 specification, in order: the request and the answer. Null means no
+/// answer.
 fn examples() -> Vec<(&'static str, Value)> {
     let invalid = || json!({"jsonrpc": "2.0", "error": {"code": -32600, "message": "Invalid Request"}, "id": null});
     let broken = || json!({"jsonrpc": "2.0", "error": {"code": -32700, "message": "Parse error"}, "id": null});
-    // The specification does not ask for its words, and ours say what to do.
+    // The specification does not require its wording, and our messages say what to do.
     let unknown = |method: &str, id: &str| {
         let message = format!("there is no method {method:?}; rpc.discover lists all");
         json!({"jsonrpc": "2.0", "error": {"code": -32601, "message": message}, "id": id})

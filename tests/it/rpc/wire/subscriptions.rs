@@ -23,7 +23,7 @@ async fn unsubscribing_ends_the_items() {
     let id = ask(&mut socket, call(1, "subscribe_count", json!({}))).await["result"].clone();
     send(&mut socket, call(2, "unsubscribe_count", json!([id]))).await;
     while receive(&mut socket).await.get("id") != Some(&json!(2)) {}
-    // What was under way still arrives; then calls are answered and nothing else comes.
+    // Items in flight still arrive; then only calls are answered.
     send(&mut socket, call(3, "get_data", json!([]))).await;
     while receive(&mut socket).await.get("id") != Some(&json!(3)) {}
     assert_alive(&mut socket).await;
@@ -158,7 +158,7 @@ async fn a_reader_that_is_stuck_loses_its_subscription_with_its_role() {
         (identity, tokio_tungstenite::connect_async(request).await.unwrap().0)
     };
     let ((identity, mut stuck), (_, mut other)) = (reader().await, reader().await);
-    // Large items fill the way to the client at once, and nobody reads them.
+    // Large items fill the buffers to the client at once, and the client does not read.
     assert!(ask(&mut stuck, call(1, "subscribe_count", json!([0, 1_000_000]))).await["result"].is_string());
     for _ in 0..50 {
         assert_eq!(ask(&mut other, call(1, "subscribe_count", json!([1]))).await["error"]["code"], 1006);

@@ -1,4 +1,4 @@
-//! Redis Cluster: each context is where its hash tag is, and follows it.
+//! Redis Cluster: each context lives on the node of its hash tag, and moves with it.
 
 mod failover;
 mod moves;

@@ -1,5 +1,5 @@
 # Made of openrpc.json by `make clients`. Change clients/generate/python.py instead.
-"""One method for each call of the server, by its name there."""
+"""One method for each call of the server, with the same name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .stream import Subscription
 __all__ = ["CreateFlowOptions", "CreateJobOptions", "CreateScheduleOptions", "METHODS", "Methods", "VERSION", "WAITS"]
 
 VERSION = "0.1.0"
-"""The version of the document that this client was made of."""
+"""The version of the API document that this client was generated from."""
 
 METHODS: dict[str, str] = {
     "create_job": "create_job",
@@ -96,7 +96,7 @@ METHODS: dict[str, str] = {
     "subscribe_logs": "subscribe_logs",
     "drain_server": "drain_server",
 }
-"""Each call of the server, and the method that makes it. Those that end subscriptions are made by `Subscription.close`."""
+"""Each call of the server, and the method that makes it. `Subscription.close` makes the calls that end subscriptions."""
 
 WAITS: dict[str, Wait] = {
     "run_and_wait": Wait(120, 3600),
@@ -104,11 +104,11 @@ WAITS: dict[str, Wait] = {
     "run_flow_and_wait": Wait(120, 3600),
     "wait_flow": Wait(120, 3600),
 }
-"""How long calls wait that wait: by default, and at most; seconds."""
+"""The default and maximum timeout, in seconds, of calls that wait."""
 
 
 class CreateJobOptions(TypedDict, total=False):
-    """What `create_job` takes besides."""
+    """The optional parameters of `create_job`."""
 
     script_type: str | None
     args: Any
@@ -138,7 +138,7 @@ class CreateJobOptions(TypedDict, total=False):
 
 
 class CreateFlowOptions(TypedDict, total=False):
-    """What `create_flow` takes besides."""
+    """The optional parameters of `create_flow`."""
 
     name: str | None
     env_vars: Mapping[str, str] | None
@@ -151,7 +151,7 @@ class CreateFlowOptions(TypedDict, total=False):
 
 
 class CreateScheduleOptions(TypedDict, total=False):
-    """What `create_schedule` takes besides."""
+    """The optional parameters of `create_schedule`."""
 
     cron: str | None
     every: float | timedelta | None
@@ -167,7 +167,7 @@ class CreateScheduleOptions(TypedDict, total=False):
 
 
 class Methods(Face):
-    """One method for each call of the server. What is None is not given, and the server takes its default."""
+    """One method for each call of the server. Arguments that are None are not sent, and the server uses its defaults."""
 
     async def create_job(
         self,

@@ -1,6 +1,6 @@
 # Made of ../aio/methods.py by `make clients`. Change that instead.
 # Made of openrpc.json by `make clients`. Change clients/generate/python.py instead.
-"""One method for each call of the server, by its name there."""
+"""One method for each call of the server, with the same name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .stream import Subscription
 __all__ = ["CreateFlowOptions", "CreateJobOptions", "CreateScheduleOptions", "METHODS", "Methods", "VERSION", "WAITS"]
 
 VERSION = "0.1.0"
-"""The version of the document that this client was made of."""
+"""The version of the API document that this client was generated from."""
 
 METHODS: dict[str, str] = {
     "create_job": "create_job",
@@ -97,7 +97,7 @@ METHODS: dict[str, str] = {
     "subscribe_logs": "subscribe_logs",
     "drain_server": "drain_server",
 }
-"""Each call of the server, and the method that makes it. Those that end subscriptions are made by `Subscription.close`."""
+"""Each call of the server, and the method that makes it. `Subscription.close` makes the calls that end subscriptions."""
 
 WAITS: dict[str, Wait] = {
     "run_and_wait": Wait(120, 3600),
@@ -105,11 +105,11 @@ WAITS: dict[str, Wait] = {
     "run_flow_and_wait": Wait(120, 3600),
     "wait_flow": Wait(120, 3600),
 }
-"""How long calls wait that wait: by default, and at most; seconds."""
+"""The default and maximum timeout, in seconds, of calls that wait."""
 
 
 class CreateJobOptions(TypedDict, total=False):
-    """What `create_job` takes besides."""
+    """The optional parameters of `create_job`."""
 
     script_type: str | None
     args: Any
@@ -139,7 +139,7 @@ class CreateJobOptions(TypedDict, total=False):
 
 
 class CreateFlowOptions(TypedDict, total=False):
-    """What `create_flow` takes besides."""
+    """The optional parameters of `create_flow`."""
 
     name: str | None
     env_vars: Mapping[str, str] | None
@@ -152,7 +152,7 @@ class CreateFlowOptions(TypedDict, total=False):
 
 
 class CreateScheduleOptions(TypedDict, total=False):
-    """What `create_schedule` takes besides."""
+    """The optional parameters of `create_schedule`."""
 
     cron: str | None
     every: float | timedelta | None
@@ -168,7 +168,7 @@ class CreateScheduleOptions(TypedDict, total=False):
 
 
 class Methods(Face):
-    """One method for each call of the server. What is None is not given, and the server takes its default."""
+    """One method for each call of the server. Arguments that are None are not sent, and the server uses its defaults."""
 
     def create_job(
         self,
