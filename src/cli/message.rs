@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use super::global::Global;
 use super::local_time::local_time;
@@ -18,8 +19,8 @@ use crate::coordinator::LONGEST_MESSAGE;
 use crate::exit::{Exit, Usage};
 use crate::input::{read_at_most, read_text};
 use crate::model::{
-    Address, ContextId, Draft, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong,
-    PongAnswer, Timestamp, exact,
+    Address, ContextId, Draft, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong,
+    PongAnswer, Timestamp, exact, twice,
 };
 
 /// Commands of messages.
@@ -117,6 +118,17 @@ pub(super) struct OneMessage {
     context: InContext,
 }
 
+/// The jobs of a list. Each is for the other side to read, but no name in it stands there twice: of such two only one would arrive.
+fn jobs(text: &str) -> Result<Vec<Json>, String> {
+    let no_list = |error: serde_json::Error| format!("is no JSON list of jobs: {error}");
+    let jobs: Vec<&RawValue> = serde_json::from_str(text).map_err(no_list)?;
+    let read = |(index, job): (usize, &RawValue)| match twice(job.get().as_bytes()).map_err(no_list)? {
+        Some(path) => Err(format!("jobs[{index}]: {:?} stands there twice", path.join("."))),
+        None => serde_json::from_str(job.get()).map_err(|error| format!("jobs[{index}]: {error}")),
+    };
+    jobs.into_iter().enumerate().map(read).collect()
+}
+
 impl Send {
     async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
         // Report unreadable input before connecting.
@@ -140,7 +152,7 @@ impl Send {
             Some(path) => {
                 let text = read_text("list of jobs", path)?;
                 exact(&text, "it").map_err(|beyond| Usage(format!("{}: {beyond}", name(path))))?;
-                serde_json::from_str(&text).with_context(|| format!("{} is no JSON list of jobs", name(path)))?
+                jobs(&text).map_err(|wrong| Usage(format!("{}: {wrong}", name(path))))?
             }
             None => Vec::new(),
         };

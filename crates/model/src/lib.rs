@@ -23,6 +23,7 @@ mod log;
 mod masked;
 mod message;
 mod object;
+mod once;
 mod pong;
 mod queue;
 mod result;
@@ -63,6 +64,7 @@ pub use object::{
     Collection, Comparison, Condition, Find, Index, InvalidObjectId, ObjectId, ObjectPage, Range, SortKey, StoredObject, Test, conditions,
     keys_at, names,
 };
+pub use once::twice;
 pub use pong::{Pong, PongAnswer};
 pub use queue::{Priority, Queue, QueueInfo, Target};
 pub use result::{ErrorKind, JobError, Limit, Output, OutputFormat};
