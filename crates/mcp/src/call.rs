@@ -87,13 +87,13 @@ impl Call<'_> {
                 Ok(client) => client,
                 Err(error) => return failure(&error, self.advice),
             },
-            _ = self.leaving.left() => return refusal(NOT_MADE),
+            _ = self.leaving.left(None) => return refusal(NOT_MADE),
         };
         let answer = match waits {
             Some((subject, starts)) => self.waited(&client, subject, starts, wait).await,
             None => tokio::select! {
                 answer = client.call(self.tool, &self.arguments) => answer.map_err(Ended::Error),
-                _ = self.leaving.left() => Err(Ended::Left("the call was cancelled; whether it was carried out is not known".to_owned())),
+                _ = self.leaving.left(Some(&client)) => Err(Ended::Left("the call was cancelled; whether it was carried out is not known".to_owned())),
             },
         };
         told(self.tool, answer, self.advice).await
@@ -122,7 +122,7 @@ impl Call<'_> {
         tokio::select! {
             biased;
             answer = &mut starting => return Ok(answer),
-            _ = self.leaving.left() => {}
+            _ = self.leaving.left(Some(client)) => {}
         }
         if !is_sent.load(Ordering::Relaxed) {
             return Err(Ended::Left(NOT_MADE.to_owned()));
@@ -171,7 +171,7 @@ impl Call<'_> {
         loop {
             tokio::select! {
                 biased;
-                stops = self.leaving.left() => return Err(left_alone(client, (subject, &id), &context, starts && stops).await),
+                stops = self.leaving.left(Some(client)) => return Err(left_alone(client, (subject, &id), &context, starts && stops).await),
                 ended = &mut ended => {
                     let goes_on = matches!(&ended, Err(error) if error.has_code(code::WAIT_RAN_OUT) || error.rpc().is_none());
                     if tells && !goes_on {

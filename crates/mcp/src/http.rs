@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, head
 use http_body_util::Full;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::link::Link;
@@ -55,7 +56,14 @@ async fn answer(request: Request<Bytes>, visit: Visit, running: Arc<Running>) ->
         let visit = visit.clone();
         let connect: Connect = Arc::new(move || Box::pin(Client::on(visit.connect())));
         let link = Arc::new(Link::new(connect));
-        Ok(Assistant { link, advice, running: Arc::clone(&running), client: client.clone(), over_http: true })
+        Ok(Assistant {
+            link,
+            advice,
+            running: Arc::clone(&running),
+            client: client.clone(),
+            over_http: true,
+            input: CancellationToken::new(),
+        })
     };
     // Hosts and origins were checked before.
     let config = StreamableHttpServerConfig::default().with_legacy_session_mode(false).disable_allowed_hosts().disable_allowed_origins();

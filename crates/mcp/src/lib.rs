@@ -11,9 +11,12 @@ mod result;
 mod running;
 mod stdio;
 mod tools;
+mod wrong;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelledNotificationParam, Implementation, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, ProgressToken, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, RequestId,
@@ -21,11 +24,12 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use call::Call;
 use follow::Teller;
-use hero_client::Error;
+use hero_client::{Client, Error, State};
 use hero_rpc::{LONGEST_ID, NAME};
 pub use http::assistants;
 pub use link::Connect;
@@ -60,12 +64,21 @@ pub struct Assistant {
     client: Option<Arc<str>>,
     /// Whether a request ends with its connection.
     over_http: bool,
+    /// Is cancelled where the input ends, on stdin.
+    input: CancellationToken,
 }
 
 impl Assistant {
     /// Creates an assistant that calls methods on connections from `connect`.
     pub fn new(connect: Connect, advice: Advice) -> Self {
-        Self { link: Arc::new(Link::new(connect)), advice, running: Arc::default(), client: None, over_http: false }
+        Self {
+            link: Arc::new(Link::new(connect)),
+            advice,
+            running: Arc::default(),
+            client: None,
+            over_http: false,
+            input: CancellationToken::new(),
+        }
     }
 
     /// Returns the key by which the client can cancel a call. Over HTTP, a client without a name has none, because
@@ -73,27 +86,54 @@ impl Assistant {
     fn key(&self, id: RequestId) -> Option<Key> {
         (self.client.is_some() || !self.over_http).then(|| (self.client.clone(), id))
     }
+
+    /// What says that the client of a request is gone.
+    fn gone(&self, context: &RequestContext<RoleServer>) -> Gone<'_> {
+        if !self.over_http {
+            return Gone::Input(&self.input);
+        }
+        // From this version on there is no other way to cancel a request over HTTP; before, a connection may break without meaning anything.
+        let is_new = context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
+        Gone::Request(context.ct.clone(), is_new)
+    }
+}
+
+/// How long a server is still looked for after the end of the input: one that is there has answered by then.
+const SEARCH: Duration = Duration::from_secs(1);
+
+/// What says that a client is gone.
+enum Gone<'a> {
+    /// The end of its request, and whether that means that it cancels the call.
+    Request(CancellationToken, bool),
+    /// The end of its input. What is under way at a server that is there is still waited for, as long as the SDK does that.
+    Input(&'a CancellationToken),
 }
 
 /// The ways in which a client ends a call early.
 struct Leaving<'a> {
     /// The client cancels the call.
     cancelled: &'a CancellationToken,
-    /// The connection is gone, if a call ends with its connection; and whether that counts as cancelling.
-    gone: Option<(CancellationToken, bool)>,
+    gone: Gone<'a>,
 }
 
 impl Leaving<'_> {
-    /// Returns when the client does not want the call any more. Returns true if the job or flow that it started must be
-    /// stopped.
-    async fn left(&self) -> bool {
+    /// Returns when the client does not want the call any more, and gives whether what it started is to be stopped. `client` is what the call is
+    /// made with, if that was found already.
+    async fn left(&self, client: Option<&Client>) -> bool {
         let gone = async {
             match &self.gone {
-                Some((gone, cancels)) => {
+                Gone::Request(gone, cancels) => {
                     gone.cancelled().await;
                     *cancels
                 }
-                None => std::future::pending().await,
+                Gone::Input(ended) => {
+                    ended.cancelled().await;
+                    match client.map(Client::states) {
+                        Some(mut states) => while let Some(State::Open) = states.next().await {},
+                        None => sleep(SEARCH).await,
+                    }
+                    false
+                }
             }
         };
         tokio::select! {
@@ -133,10 +173,7 @@ impl ServerHandler for Assistant {
             return Err(ErrorData::invalid_params(what, None));
         }
         let begun = self.running.begin(self.key(context.id.clone()));
-        // From this version on, closing the connection is the only way to cancel a request over HTTP. Before, a broken
-        // connection means nothing.
-        let is_new = context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
-        let leaving = Leaving { cancelled: &begun.cancelled, gone: self.over_http.then(|| (context.ct.clone(), is_new)) };
+        let leaving = Leaving { cancelled: &begun.cancelled, gone: self.gone(&context) };
         let teller = token.map(|token| Teller::new(context.peer.clone(), token));
         let arguments = request.arguments.unwrap_or_default();
         let call = Call { link: &self.link, tool: &tool.name, arguments, teller, leaving, advice: self.advice };
@@ -168,8 +205,13 @@ impl ServerHandler for Assistant {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        resources::read(&request.uri, &self.link).await.map(Into::into)
+        let leaving = Leaving { cancelled: &CancellationToken::new(), gone: self.gone(&context) };
+        tokio::select! {
+            biased;
+            read = resources::read(&request.uri, &self.link) => read.map(Into::into),
+            _ = leaving.left(None) => Err(ErrorData::internal_error("the client has left before the resource was read", None)),
+        }
     }
 }

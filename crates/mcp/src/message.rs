@@ -2,20 +2,17 @@
 //! rounds integers, and reports unreadable messages without a reason.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
-use std::fmt;
+use std::collections::BTreeMap;
 
 use axum::body::Bytes;
-use axum::response::{IntoResponse as _, Response};
-use http::{StatusCode, header};
-use rmcp::model::{ErrorCode, RequestId};
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use rmcp::model::{InitializeRequestParams, RequestId};
+use serde::Deserialize;
+use serde::de::Deserializer;
 use serde_json::value::RawValue;
 
-use super::{MOST_VALUES, has_too_many_values};
-use hero_model::{Beyond, excerpt, plain_zeros, without_position};
+use super::has_too_many_values;
+use super::wrong::{What, Wrong};
+use hero_model::{Beyond, excerpt, plain_zeros, twice, without_position};
 use hero_rpc::LONGEST_ID;
 
 /// Maximum number of characters of a member's name in an error.
@@ -32,49 +29,59 @@ pub(super) struct Said {
     id: Option<RequestId>,
 }
 
+/// The members of `params` by their names.
+type Params<'m> = BTreeMap<String, &'m RawValue>;
+
 impl Said {
     /// Parses and checks a message, as far as necessary.
     pub(super) fn read(body: &[u8]) -> Result<Self, Wrong> {
         if has_too_many_values(body) {
             return Err(Wrong::TooMany);
         }
-        let mut path = Vec::new();
-        let mut json = serde_json::Deserializer::from_slice(body);
-        let once = Once(&mut path).deserialize(&mut json).and_then(|()| json.end());
-        let outline = serde_json::from_slice::<Outline<'_>>(body);
-        let id = outline.as_ref().ok().and_then(|outline| outline.id).map(|id| serde_json::from_str::<RequestId>(id.get()));
-        if let Err(error) = once {
-            let id = id.and_then(Result::ok).filter(|id| !is_too_long(id));
-            return Err(match (error.is_data(), path.strip_prefix(&ARGUMENTS.map(str::to_owned))) {
-                (false, _) => Wrong::new(ErrorCode::PARSE_ERROR, format!("Parse error: {}", without_position(&error.to_string())), None),
-                (true, Some(argument)) if !argument.is_empty() => {
-                    Wrong::new(ErrorCode::INVALID_PARAMS, format!("parameter `{}` is given twice", named(argument)), id)
-                }
-                (true, _) => Wrong::new(ErrorCode::INVALID_REQUEST, format!("Invalid Request: `{}` is given twice", named(&path)), id),
-            });
-        }
-        let invalid = |what: &str| Wrong::new(ErrorCode::INVALID_REQUEST, format!("Invalid Request: {what}"), None);
-        let is_object = body.trim_ascii_start().starts_with(b"{");
-        let Some(outline) = outline.ok().filter(|_| is_object) else { return Err(invalid("a message is one object")) };
-        let id = match id {
-            None => None,
-            Some(Ok(id)) if !is_too_long(&id) => Some(id),
-            Some(Ok(_)) => return Err(invalid(&format!("an id has {LONGEST_ID} bytes at most"))),
-            Some(Err(_)) => return Err(invalid("an id is a text or a whole number")),
+        let twice = twice(body).map_err(|error| Wrong::from(What::parse_error(without_position(&error.to_string()))))?;
+        let (id, is_notification) = head(body);
+        let checked = match twice {
+            Some(path) => Err(given_twice(&path)),
+            None => Self::checked(body, id.clone()),
         };
-        let arguments = outline.params.and_then(|params| serde_json::from_str::<Given<'_>>(params.get()).ok()?.arguments);
-        if let Some(beyond) = arguments.and_then(|arguments| Beyond::find(arguments.get(), "")) {
+        checked.map_err(|what| if is_notification { Wrong::Notification(what) } else { Wrong::Request(what, id) })
+    }
+
+    /// What a message is that has each name once; or what is wrong with it.
+    fn checked(body: &[u8], id: Option<RequestId>) -> Result<Self, What> {
+        let outline = is_object(body).then(|| serde_json::from_slice::<Outline<'_>>(body).ok()).flatten();
+        let outline = outline.ok_or_else(|| What::invalid("a message is one object"))?;
+        match outline.id.map(|id| serde_json::from_str::<RequestId>(id.get())) {
+            Some(Ok(id)) if is_too_long(&id) => return Err(What::invalid(&format!("an id has {LONGEST_ID} bytes at most"))),
+            Some(Err(_)) => return Err(What::invalid("an id is a text or a whole number")),
+            Some(Ok(_)) | None => {}
+        }
+        match outline.jsonrpc.map(|version| serde_json::from_str::<&str>(version.get())) {
+            Some(Ok("2.0")) => {}
+            Some(_) => return Err(What::invalid("`jsonrpc` is not the text \"2.0\"")),
+            None => return Err(What::invalid("`jsonrpc` is missing; it is the text \"2.0\"")),
+        }
+        let is_answer = outline.result.is_some() || outline.error.is_some();
+        let method = match outline.method.map(|method| serde_json::from_str::<String>(method.get())) {
+            Some(Ok(_)) if is_answer => return Err(What::invalid("what has a `method` has neither `result` nor `error`")),
+            Some(Ok(method)) => method,
+            Some(Err(_)) => return Err(What::invalid("`method` is not a text")),
+            // This side asks nothing; the SDK passes over an answer.
+            None if is_answer => return Ok(Self { id, ..Self::default() }),
+            None => return Err(What::invalid("`method` is missing")),
+        };
+        let params = match outline.params.map(|params| (params, serde_json::from_str::<Params<'_>>(params.get()))) {
+            None => Params::new(),
+            Some((text, Ok(params))) if text.get().starts_with('{') => params,
+            Some(_) => return Err(What::invalid_params("`params` is not an object")),
+        };
+        let beyond = params.get("arguments").and_then(|arguments| Beyond::find(arguments.get(), ""));
+        if let Some(beyond) = beyond {
             let what = format!("parameter `{}` is {}, {}", beyond.path.trim_start_matches('.'), beyond.number, Beyond::HINT);
-            return Err(Wrong::new(ErrorCode::INVALID_PARAMS, what, id));
+            return Err(What::params(what));
         }
-        let method: String = outline.method.and_then(|method| serde_json::from_str(method.get()).ok()).unwrap_or_default();
-        let is_call =
-            || outline.params.is_some_and(|params| serde_json::from_str::<ToolCall<'_>>(params.get()).is_ok_and(|call| call.is_one()));
-        if method == "tools/call" && !is_call() {
-            let what = "Invalid params: tools/call takes `name`, a text, and `arguments`, an object";
-            return Err(Wrong::new(ErrorCode::INVALID_PARAMS, what.to_owned(), id));
-        }
-        let cancelled = || serde_json::from_str::<Cancelled>(outline.params?.get()).ok()?.request_id;
+        check_params(&method, &params, outline.params)?;
+        let cancelled = || serde_json::from_str(params.get("requestId")?.get()).ok();
         let cancels = if method == "notifications/cancelled" { cancelled() } else { None };
         Ok(Self { method, cancels, id })
     }
@@ -89,8 +96,79 @@ impl Said {
 
     /// Returns the error for a message that the SDK cannot read.
     pub(super) fn unreadable(&self) -> Wrong {
-        let what = "Invalid Request: this is no message of the Model Context Protocol, or lacks what one of its method has";
-        Wrong::new(ErrorCode::INVALID_REQUEST, what.to_owned(), self.id.clone())
+        let what = What::invalid("this is no message of the Model Context Protocol, or lacks what one of its method has");
+        Wrong::Request(what, self.id.clone())
+    }
+}
+
+fn given_twice(path: &[String]) -> What {
+    match path.strip_prefix(&ARGUMENTS.map(str::to_owned)) {
+        Some(argument) if !argument.is_empty() => What::params(format!("parameter `{}` is given twice", named(argument))),
+        _ => What::invalid(&format!("`{}` is given twice", named(path))),
+    }
+}
+
+/// Refuses parameters that the SDK would not take for those of the method. Of the method it would then say that there is none.
+fn check_params(method: &str, params: &Params<'_>, all: Option<&RawValue>) -> Result<(), What> {
+    let given = |name: &str| params.get(name).map(|value| value.get()).filter(|value| *value != "null");
+    if given("_meta").is_some_and(|meta| !meta.starts_with('{')) {
+        return Err(What::invalid_params("`_meta` in `params` is not an object"));
+    }
+    for (name, begins, is_required) in members(method) {
+        let kind = if *begins == '"' { "a text" } else { "an object" };
+        match given(name) {
+            Some(value) if !value.starts_with(*begins) => {
+                return Err(What::invalid_params(&format!("{method} takes `{name}`, {kind}, and this is something else")));
+            }
+            None if *is_required => return Err(What::invalid_params(&format!("{method} takes `{name}`, {kind}, and it is missing"))),
+            Some(_) | None => {}
+        }
+    }
+    let initialize = all.filter(|_| method == "initialize").map(|all| serde_json::from_str::<InitializeRequestParams>(all.get()));
+    match initialize {
+        Some(Err(error)) => Err(What::invalid_params(&format!("initialize: {}", without_position(&error.to_string())))),
+        Some(Ok(_)) | None => Ok(()),
+    }
+}
+
+/// The members of the parameters of a method: the name, how its JSON begins, and whether it must be there.
+fn members(method: &str) -> &'static [(&'static str, char, bool)] {
+    match method {
+        "initialize" => &[("protocolVersion", '"', true), ("capabilities", '{', true), ("clientInfo", '{', true)],
+        "tools/call" => &[("name", '"', true), ("arguments", '{', false)],
+        "resources/read" => &[("uri", '"', true)],
+        "tools/list" | "resources/list" | "resources/templates/list" => &[("cursor", '"', false)],
+        _ => &[],
+    }
+}
+
+fn is_object(body: &[u8]) -> bool {
+    body.trim_ascii_start().starts_with(b"{")
+}
+
+/// The id by which JSON can be answered, whatever else is wrong with it, and whether it is a notification, which is not answered.
+fn head(body: &[u8]) -> (Option<RequestId>, bool) {
+    /// Each is read by itself, so that nothing else that stands there twice hides it.
+    #[derive(Deserialize)]
+    struct Id<'m> {
+        #[serde(borrow, default, deserialize_with = "given")]
+        id: Option<&'m RawValue>,
+    }
+
+    #[derive(Deserialize)]
+    struct Method<'m> {
+        #[serde(borrow)]
+        method: Option<&'m RawValue>,
+    }
+
+    match serde_json::from_slice::<Id<'_>>(body) {
+        Ok(Id { id: Some(id) }) if is_object(body) => (serde_json::from_str(id.get()).ok().filter(|id| !is_too_long(id)), false),
+        Ok(Id { id: None }) if is_object(body) => {
+            // It fails only for a method that stands there twice.
+            let method = serde_json::from_slice::<Method<'_>>(body).map(|named| named.method);
+            (None, method.map_or(true, |method| method.is_some_and(|method| method.get().starts_with('"'))))
+        }
+        _ => (None, false),
     }
 }
 
@@ -102,164 +180,26 @@ fn named(path: &[String]) -> String {
     path.iter().map(|name| excerpt(name, NAME)).collect::<Vec<_>>().join(".")
 }
 
-/// The reason why a message is refused.
-#[derive(Debug)]
-pub(super) enum Wrong {
-    /// The message has too many values.
-    TooMany,
-    /// The message has more bytes than this.
-    TooLong(usize),
-    /// An error of JSON-RPC.
-    Error(Error),
-}
-
-/// The error object for an invalid message.
-#[derive(Debug, Serialize)]
-pub(super) struct Error {
-    code: i32,
-    message: String,
-    #[serde(skip)]
-    id: Option<RequestId>,
-}
-
-impl Wrong {
-    fn new(code: ErrorCode, message: String, id: Option<RequestId>) -> Self {
-        Self::Error(Error { code: code.0, message, id })
-    }
-
-    /// Returns the error for a message that is too large. It is sent before anything is parsed.
-    fn too_large(&self) -> Option<String> {
-        match self {
-            Self::TooMany => Some(format!("a request to an assistant may have {MOST_VALUES} values; JSON-RPC at / takes more")),
-            Self::TooLong(most) => Some(format!("a message to an assistant has {most} bytes at most")),
-            Self::Error(_) => None,
-        }
-    }
-
-    fn body(self) -> String {
-        let error = match (self.too_large(), self) {
-            (None, Self::Error(error)) => error,
-            (what, _) => {
-                Error { code: ErrorCode::INVALID_REQUEST.0, message: format!("Invalid Request: {}", what.unwrap_or_default()), id: None }
-            }
-        };
-        json!({ "jsonrpc": "2.0", "id": error.id, "error": error }).to_string()
-    }
-
-    pub(super) fn into_response(self) -> Response {
-        match self.too_large() {
-            Some(what) => (StatusCode::PAYLOAD_TOO_LARGE, what + "\n").into_response(),
-            None => (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], self.body()).into_response(),
-        }
-    }
-
-    pub(super) fn into_line(self) -> String {
-        self.body() + "\n"
-    }
-}
-
-/// The members that identify a message.
+/// The members of a message that say what it is.
 #[derive(Deserialize)]
 struct Outline<'m> {
-    /// Null is an id in JSON-RPC, though a message here may not have it.
+    #[serde(borrow, default, deserialize_with = "given")]
+    jsonrpc: Option<&'m RawValue>,
+    /// Null is an id, too, though none that a message may have.
     #[serde(borrow, default, deserialize_with = "given")]
     id: Option<&'m RawValue>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "given")]
     method: Option<&'m RawValue>,
     #[serde(borrow)]
     params: Option<&'m RawValue>,
+    #[serde(borrow, default, deserialize_with = "given")]
+    result: Option<&'m RawValue>,
+    #[serde(borrow, default, deserialize_with = "given")]
+    error: Option<&'m RawValue>,
 }
 
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
-}
-
-#[derive(Deserialize)]
-struct Given<'m> {
-    #[serde(borrow)]
-    arguments: Option<&'m RawValue>,
-}
-
-#[derive(Deserialize)]
-struct ToolCall<'m> {
-    #[serde(borrow)]
-    name: &'m RawValue,
-    #[serde(borrow)]
-    arguments: Option<&'m RawValue>,
-}
-
-impl ToolCall<'_> {
-    fn is_one(&self) -> bool {
-        self.name.get().starts_with('"') && self.arguments.is_none_or(|arguments| arguments.get().starts_with('{'))
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Cancelled {
-    request_id: Option<RequestId>,
-}
-
-/// Walks through JSON and checks that each object has each name once. After a failure, the path names the duplicate.
-struct Once<'p>(&'p mut Vec<String>);
-
-impl<'de> DeserializeSeed<'de> for Once<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Once<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut names = HashSet::new();
-        while let Some(name) = map.next_key::<String>()? {
-            let is_new = names.insert(name.clone());
-            self.0.push(name);
-            if !is_new {
-                return Err(A::Error::custom("twice"));
-            }
-            map.next_value_seed(Once(self.0))?;
-            self.0.pop();
-        }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        while seq.next_element_seed(Once(self.0))?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -268,7 +208,7 @@ mod tests {
 
     fn wrong(body: &str) -> (i32, String, Option<RequestId>) {
         match Said::read(body.as_bytes()) {
-            Err(Wrong::Error(error)) => (error.code, error.message, error.id),
+            Err(Wrong::Request(what, id)) => (what.code, what.message, id),
             other => panic!("{body}: {other:?}"),
         }
     }
@@ -283,7 +223,7 @@ mod tests {
             (call(r#"{"script":"1","script":"2"}"#), -32602, "parameter `script` is given twice", id.clone()),
             (call(r#"{"filter":{"status":1,"st\u0061tus":2}}"#), -32602, "parameter `filter.status` is given twice", id.clone()),
             (call(r#"[{"a":1},{"a":{"b":1,"b":2}}]"#), -32602, "parameter `a.b` is given twice", id.clone()),
-            (call(r#"{}},"params":{"a":1"#), -32600, "Invalid Request: `params` is given twice", None),
+            (call(r#"{}},"params":{"a":1"#), -32600, "Invalid Request: `params` is given twice", id.clone()),
             (r#"{"id":7,"params":{"name":1,"name":2}}"#.to_owned(), -32600, "Invalid Request: `params.name` is given twice", id),
             (r#"{"id":7,"id":8}"#.to_owned(), -32600, "Invalid Request: `id` is given twice", None),
         ] {
@@ -323,7 +263,7 @@ mod tests {
     #[test]
     fn a_call_of_a_tool_names_it_and_gives_an_object() {
         let call = |params: &str| format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}"#);
-        for params in ["{}", "[]", "1", r#"{"name":1}"#, r#"{"name":"x","arguments":[]}"#, r#"{"name":"x","arguments":"{}"}"#] {
+        for params in ["{}", r#"{"name":1}"#, r#"{"name":"x","arguments":[]}"#, r#"{"name":"x","arguments":"{}"}"#] {
             let (code, said, id) = wrong(&call(params));
             assert!(code == -32602 && said.contains("tools/call takes") && id == Some(RequestId::Number(7)), "{params}: {said}");
         }
@@ -340,7 +280,64 @@ mod tests {
         for body in ["1", "[]", r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, "null", "\"x\""] {
             assert_eq!(wrong(body).0, -32600, "{body}");
         }
+        let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+        assert!(Said::read(answer.as_bytes()).is_ok_and(|said| said.method.is_empty()));
         let cancels = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a","reason":"b"}}"#;
         assert_eq!(Said::read(cancels.as_bytes()).unwrap().cancels, Some(RequestId::String("a".into())));
+    }
+
+    #[test]
+    fn a_request_that_is_wrong_gets_its_id_and_the_name_of_what_is_wrong() {
+        let of = |rest: &str| format!(r#"{{"id":7,{rest}}}"#);
+        let with = |method: &str, params: &str| of(&format!(r#""jsonrpc":"2.0","method":"{method}","params":{params}"#));
+        for (body, code, said) in [
+            (of(r#""method":"ping""#), -32600, "`jsonrpc` is missing"),
+            (of(r#""jsonrpc":"1.0","method":"ping""#), -32600, "`jsonrpc` is not"),
+            (of(r#""jsonrpc":2.0,"method":"ping""#), -32600, "`jsonrpc` is not"),
+            (of(r#""jsonrpc":"2.0""#), -32600, "`method` is missing"),
+            (of(r#""jsonrpc":"2.0","params":5"#), -32600, "`method` is missing"),
+            (of(r#""jsonrpc":"2.0","method":1"#), -32600, "`method` is not a text"),
+            (of(r#""jsonrpc":"2.0","method":"ping","result":{}"#), -32600, "neither `result`"),
+            (of(r#""jsonrpc":"2.0","method":"ping","method":"ping""#), -32600, "`method` is given twice"),
+            (with("ping", "5"), -32602, "`params` is not an object"),
+            (with("tools/list", "[]"), -32602, "`params` is not an object"),
+            (with("tools/list", r#"{"_meta":5}"#), -32602, "`_meta` in `params` is not an object"),
+            (with("tools/list", r#"{"cursor":5}"#), -32602, "tools/list takes `cursor`, a text"),
+            (with("tools/call", "[]"), -32602, "`params` is not an object"),
+            (with("resources/read", "{}"), -32602, "resources/read takes `uri`, a text, and it is missing"),
+            (with("resources/read", r#"{"uri":5}"#), -32602, "resources/read takes `uri`, a text, and this is something else"),
+            (of(r#""jsonrpc":"2.0","method":"resources/read""#), -32602, "takes `uri`"),
+            (with("initialize", "{}"), -32602, "initialize takes `protocolVersion`"),
+            (
+                with("initialize", r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"version":"1"}}"#),
+                -32602,
+                "missing field `name`",
+            ),
+        ] {
+            let (found, message, id) = wrong(&body);
+            assert!(found == code && message.contains(said) && id == Some(RequestId::Number(7)), "{body}: {found} {message} {id:?}");
+        }
+        for params in ["null", "{}", r#"{"_meta":null,"cursor":null}"#, r#"{"_meta":{},"cursor":"x"}"#] {
+            assert!(Said::read(with("tools/list", params).as_bytes()).is_ok(), "{params}");
+        }
+    }
+
+    #[test]
+    fn a_notification_is_not_answered_whatever_is_wrong_with_it() {
+        let answer = |body: &str| Said::read(body.as_bytes()).unwrap_err().into_line();
+        for body in [
+            r#"{"method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"1.0","method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized","params":5}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized","params":{"_meta":5}}"#,
+            r#"{"jsonrpc":"2.0","method":"x","params":{"a":1,"a":2}}"#,
+            r#"{"jsonrpc":"2.0","method":"x","method":"x"}"#,
+        ] {
+            assert_eq!(answer(body), None, "{body}");
+        }
+        // These are neither that nor a request.
+        for body in [r#"{"jsonrpc":"2.0","params":5}"#, r#"{"jsonrpc":"2.0","method":1}"#, "[]", r#"["method"]"#, "{"] {
+            assert!(answer(body).is_some_and(|line| line.contains(r#""id":null"#)), "{body}");
+        }
     }
 }

@@ -8,7 +8,8 @@ use tokio::io::{
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use super::Assistant;
-use super::message::{Said, Wrong};
+use super::message::Said;
+use super::wrong::Wrong;
 
 /// Maximum length of a message, in bytes.
 const LONGEST: usize = 16 << 20;
@@ -26,7 +27,12 @@ pub async fn serve(
     let (tell, told) = mpsc::channel(BUFFER.1);
     let writing = tokio::spawn(write(told, output));
     let forwarding = tokio::spawn(forward(answers, tell.clone()));
-    let reading = tokio::spawn(read(BufReader::new(input), messages, tell));
+    let ended = assistant.input.clone();
+    let reading = tokio::spawn(async move {
+        let read = read(BufReader::new(input), messages, tell).await;
+        ended.cancel();
+        read
+    });
     let (from, to) = split(sdk);
     let served = match rmcp::serve_server(assistant, (from, to)).await {
         Ok(served) => served.waiting().await.map(drop).map_err(std::io::Error::other),
@@ -77,8 +83,10 @@ async fn read(
 }
 
 async fn refuse(answers: &Sender<Bytes>, wrong: Wrong) {
-    // If this fails, no client is left.
-    let _ = answers.send(wrong.into_line().into()).await;
+    if let Some(line) = wrong.into_line() {
+        // Nobody is left to be told where this fails.
+        let _ = answers.send(line.into()).await;
+    }
 }
 
 async fn forward(answers: tokio::io::ReadHalf<DuplexStream>, tell: Sender<Bytes>) -> std::io::Result<()> {

@@ -75,7 +75,9 @@ async fn what_is_no_message_is_told_so_in_the_words_of_json_rpc() {
         // JSON that has an id, and is no message.
         (r#"{"jsonrpc":"1.0","id":7,"method":"tools/list"}"#, -32600, json!(7)),
         (r#"{"jsonrpc":"2.0","id":7}"#, -32600, json!(7)),
-        (r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","method":"ping"}"#, -32600, Value::Null),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","method":"ping"}"#, -32600, json!(7)),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":[]}"#, -32602, json!(7)),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{}}"#, -32602, json!(7)),
     ] {
         let answer = asked(&server, "POST", HOST, body).await;
         let (status, error) = error(&answer);

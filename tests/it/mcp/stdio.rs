@@ -221,3 +221,65 @@ async fn nothing_but_the_protocol_is_on_stdout() {
     drop(child.stdin.take());
     assert!(timeout(PATIENCE, child.wait()).await.unwrap().unwrap().success());
 }
+
+/// What opens the session of a client.
+fn opening() -> [Value; 2] {
+    let client = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client});
+    [initialize, json!({"jsonrpc": "2.0", "method": "notifications/initialized"})]
+}
+
+/// Says all of this to a program, closes its stdin and gives what it answers until it ends.
+async fn answers(mut child: Child, said: &[Value]) -> Vec<Value> {
+    let mut stdin = child.stdin.take().unwrap();
+    for message in opening().iter().chain(said) {
+        stdin.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    }
+    drop(stdin);
+    let mut out = String::new();
+    timeout(PATIENCE, child.stdout.take().unwrap().read_to_string(&mut out)).await.unwrap().unwrap();
+    assert!(timeout(PATIENCE, child.wait()).await.unwrap().unwrap().success());
+    out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect()
+}
+
+#[tokio::test]
+async fn each_request_that_is_wrong_is_answered_by_its_id_and_no_notification_is() {
+    let wrong = [
+        (json!({"jsonrpc": "2.0", "method": "ping", "params": 5}), -32602, "`params`"),
+        (json!({"jsonrpc": "2.0", "method": "tools/list", "params": []}), -32602, "`params`"),
+        (json!({"jsonrpc": "2.0", "method": "tools/list", "params": {"_meta": 5}}), -32602, "`_meta`"),
+        (json!({"jsonrpc": "1.0", "method": "tools/list"}), -32600, "`jsonrpc`"),
+        (json!({"method": "tools/list"}), -32600, "`jsonrpc`"),
+        (json!({"jsonrpc": "2.0"}), -32600, "`method`"),
+        (json!({"jsonrpc": "2.0", "method": "resources/read", "params": {}}), -32602, "`uri`"),
+    ];
+    // Each as a notification, and with an id.
+    let mut said: Vec<Value> = wrong.iter().map(|(message, ..)| message.clone()).filter(|message| message["method"].is_string()).collect();
+    for (id, (message, ..)) in (2..).zip(&wrong) {
+        let mut message = message.clone();
+        message["id"] = json!(id);
+        said.push(message);
+    }
+    let answers = answers(program("ws://127.0.0.1:1", None), &said).await;
+    assert_eq!(answers.len(), 1 + wrong.len(), "{answers:?}");
+    for (id, (message, code, named)) in (2..).zip(&wrong) {
+        let answer = answers.iter().find(|answer| answer["id"] == id).unwrap_or_else(|| panic!("{message}: {answers:?}"));
+        let error = &answer["error"];
+        assert!(error["code"] == *code && error["message"].as_str().unwrap().contains(named), "{message}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_looks_for_its_server_ends_with_its_input() {
+    // The system accepts connections for it, and nobody answers.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let log = "hero://jobs/6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70/log";
+    let said = [
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "whoami", "arguments": {}}}),
+        json!({"jsonrpc": "2.0", "id": 3, "method": "resources/read", "params": {"uri": log}}),
+    ];
+    let answers = answers(program(&format!("ws://{}", listener.local_addr().unwrap()), None), &said).await;
+    let of = |id: u64| answers.iter().find(|answer| answer["id"] == id).unwrap_or_else(|| panic!("{id}: {answers:?}"));
+    assert!(of(2)["result"]["isError"] == true && of(2).to_string().contains("it was not made"), "{answers:?}");
+    assert!(of(3)["error"]["message"].as_str().unwrap().contains("has left"), "{answers:?}");
+}
