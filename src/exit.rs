@@ -66,12 +66,12 @@ impl Exit {
             client::Error::Unreachable { .. }
             | client::Error::Untrusted { .. }
             | client::Error::Silent { .. }
+            | client::Error::Timeout { .. }
             | client::Error::Closed(_)
             | client::Error::Unknown { .. }
             | client::Error::Foreign(_)
             | client::Error::Refused { .. } => Self::Unreachable,
-            client::Error::Timeout { .. }
-            | client::Error::TooLarge { .. }
+            client::Error::TooLarge { .. }
             | client::Error::AnswerTooLarge { .. }
             | client::Error::Shape { .. }
             | client::Error::Broken { .. } => Self::Other,

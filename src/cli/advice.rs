@@ -162,7 +162,7 @@ fn of(error: &client::Error) -> Option<String> {
         client::Error::TooLarge { .. } => "make it smaller, or start the server with a larger --max-request".to_owned(),
         client::Error::Broken { .. } => "look at the log of the server; what was asked for goes on".to_owned(),
         client::Error::WaitedOut { .. } => "what was started goes on; look whether the server still runs".to_owned(),
-        client::Error::Timeout { .. } => "look at the log of the server; whether it was done is not known".to_owned(),
+        client::Error::Timeout { .. } => "look whether the server hangs or is stopped; whether it was done is not known".to_owned(),
         client::Error::OtherServer { .. } => {
             "name the server with --server as it is called; a proxy in front of it has to pass on the Host that it is sent".to_owned()
         }

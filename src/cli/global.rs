@@ -27,6 +27,9 @@ pub(super) struct Global {
 /// Time to try to reconnect to a server that went away.
 pub(super) const RECONNECT: Duration = Duration::from_secs(30);
 
+/// How long a silent server may keep a command with a short wait.
+const SILENCE: Duration = Duration::from_secs(5);
+
 /// The default address of `hero serve`.
 const DEFAULT_SERVER: &str = "ws://127.0.0.1:8700";
 
@@ -102,6 +105,13 @@ impl Global {
         Options { token, trust: self.trust(), reconnect: Reconnect::within(reconnect), ..Options::default() }
     }
 }
+    /// Connects for a command that waits at most `wait`: a silent server keeps the command as long again, but at least [`SILENCE`].
+    pub(super) async fn connect_to_wait(&self, reconnect: Duration, wait: Option<Duration>) -> anyhow::Result<Client> {
+        let mut options = self.options(token(), reconnect);
+        options.answer = wait.map_or(options.answer, |wait| options.answer.min(wait.max(SILENCE)));
+        Ok(Client::connect_with(&self.address(), options).await?)
+    }
+
 
 /// Returns the token of this user, if there is one. A token that is not valid text is converted, so that the server
 /// refuses it.

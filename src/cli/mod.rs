@@ -301,7 +301,7 @@ async fn patiently<T>(command: impl Future<Output = T>, address: &str) -> T {
         () = tokio::time::sleep(SILENCE) => {}
     }
     if output::is_silent() {
-        output::note(output::Style::stderr().dim(format!("-- waiting for {address} --")));
+        output::note(output::Style::stderr().dim(format!("-- waiting for {} --", crate::client::masked(address))));
     }
     command.await
 }

@@ -57,7 +57,7 @@ impl Run {
         self.spec.warn_of_json(global.json);
         let reconnect = self.reconnect.unwrap_or(RECONNECT);
         if !self.watch {
-            let client = global.connect_for(reconnect).await?;
+            let client = global.connect_to_wait(reconnect, self.wait).await?;
             let begun = self.begin(&client).await?;
             return self.finish(global, &client, begun).await;
         }
@@ -69,7 +69,7 @@ impl Run {
             // forever.
             self.source.read()?;
         }
-        let client = global.connect_for(reconnect).await?;
+        let client = global.connect_to_wait(reconnect, self.wait).await?;
         loop {
             let seen = look(file);
             let Some(ended) = self.until_changed(global, &client, file, seen).await? else { continue };

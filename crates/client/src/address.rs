@@ -1,3 +1,4 @@
+use std::net::Ipv6Addr;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, header};
@@ -11,7 +12,7 @@ use super::error::Error;
 use super::trust::Trust;
 use super::wire::{LONGEST, Wire};
 
-/// Timeout for opening a connection.
+/// How long to wait at most until a connection is open.
 const CONNECT: Duration = Duration::from_secs(10);
 /// Maximum size of an answer. It is more than a server sends by default, so that the limit of the server applies.
 const MAX_MESSAGE: u32 = 64 << 20;
@@ -21,7 +22,10 @@ const MAX_CALLS: usize = 4096;
 const ON_THE_WAY: usize = 1024;
 /// The silence after which a ping is sent on a connection.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(20);
-/// The host in requests to a server without a network address.
+/// Why an address is refused that has a secret in it.
+const USER: &str =
+    "no server takes a name or a password in it: remove what stands before the @, and show a token, on the command line by HERO_TOKEN";
+/// What stands in the requests to a server that has no address of the network.
 const NO_ADDRESS: &str = "ws://localhost";
 
 /// The address of a server, and how to connect to it.
@@ -30,16 +34,18 @@ pub(super) struct Address {
     headers: HeaderMap,
     trust: Trust,
     heartbeat: Duration,
+    /// How long to wait until a connection is open.
+    connect: Duration,
 }
 
-fn builder(heartbeat: Duration) -> WsClientBuilder {
+fn builder(heartbeat: Duration, connect: Duration) -> WsClientBuilder {
     let ping = PingConfig::new().ping_interval(heartbeat).inactive_limit(heartbeat.saturating_mul(2));
     WsClientBuilder::new()
         .max_request_size(MAX_MESSAGE)
         .max_response_size(MAX_MESSAGE)
         .max_frame_size(MAX_MESSAGE)
         .request_timeout(LONGEST)
-        .connection_timeout(CONNECT)
+        .connection_timeout(connect)
         .max_concurrent_requests(MAX_CALLS)
         .max_buffer_capacity_per_subscription(ON_THE_WAY)
         .enable_ws_ping(ping)
@@ -69,26 +75,82 @@ fn bearer(token: &str) -> Result<HeaderValue, Error> {
 
 /// Creates a wire on an open connection to a server.
 pub(super) async fn on(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Wire, Error> {
-    let client = builder(HEARTBEAT).build_with_stream(NO_ADDRESS, stream).await;
+    let client = builder(HEARTBEAT, CONNECT).build_with_stream(NO_ADDRESS, stream).await;
     client.map(Wire::new).map_err(|error| not_connected(NO_ADDRESS, error))
 }
 
-impl Address {
-    pub(super) fn new(url: &str, token: Option<&str>, trust: Trust, heartbeat: Duration) -> Result<Self, Error> {
-        let bad = |reason: &str| Error::Address { url: url.to_owned(), reason: reason.to_owned() };
-        // A server has one port for HTTP and WebSocket.
-        let url = match url.split_once("://") {
-            Some(("http", rest)) => format!("ws://{rest}"),
-            Some(("https", rest)) => format!("wss://{rest}"),
-            None if url.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok()) => {
-                format!("ws://{url}")
+/// An address as it may be told: without what stands before an @, which may be a secret.
+pub fn masked(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, _)| url.split_at(scheme.len() + 3));
+    if scheme.eq_ignore_ascii_case("unix://") {
+        return url.to_owned();
+    }
+    let authority = authority(rest);
+    // A secret may have characters that end the name of a server.
+    let is_cut = || authority.rsplit_once(':').is_some_and(|(_, port)| !is_number(port));
+    let known = if authority.contains('@') || is_cut() { rest } else { authority };
+    let Some((user, host)) = known.rsplit_once('@') else { return url.to_owned() };
+    let name = user.split_once(':').map_or("", |(name, _)| name);
+    let colon = if name.is_empty() { "" } else { ":" };
+    format!("{scheme}{name}{colon}***@{host}")
+}
+
+/// The part of an address that names the server: what is before the path.
+fn authority(rest: &str) -> &str {
+    rest.split(['/', '?', '#']).next().unwrap_or(rest)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Refuses what names no server, or more than that.
+fn check(rest: &str) -> Result<(), &'static str> {
+    let authority = authority(rest);
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(inner) => {
+            let (host, port) = inner.split_once(']').ok_or("the bracket around its IPv6 address is not closed")?;
+            if host.parse::<Ipv6Addr>().is_err() {
+                return Err("what stands in its brackets is no IPv6 address");
             }
-            _ => url.to_owned(),
+            (host, if port.is_empty() { None } else { Some(port.strip_prefix(':').ok_or("only a port may stand behind its brackets")?) })
+        }
+        None => authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port))),
+    };
+    match port {
+        Some(port) if port.contains(':') => Err("an IPv6 address stands in brackets, as in ws://[::1]:8700"),
+        _ if host.is_empty() => Err("the host is missing"),
+        Some("") => Err("the port is missing behind the colon"),
+        Some(port) if !is_number(port) => Err("its port is no number"),
+        Some(port) if !port.parse::<u16>().is_ok_and(|port| port > 0) => Err("its port is not one from 1 to 65535"),
+        _ => Ok(()),
+    }
+}
+
+impl Address {
+    pub(super) fn new(url: &str, token: Option<&str>, trust: Trust, heartbeat: Duration, answer: Duration) -> Result<Self, Error> {
+        let bad = |reason: &str| Error::Address { url: masked(url), reason: reason.to_owned() };
+        let with_scheme = match url.split_once("://") {
+            Some((scheme, rest)) => Some((scheme.to_ascii_lowercase(), rest)),
+            None if url.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && is_number(port)) => Some(("ws".to_owned(), url)),
+            None => None,
         };
-        match url.split_once("://") {
-            Some(("ws" | "wss" | "unix", rest)) if !rest.is_empty() => {}
-            Some((scheme, _)) => return Err(bad(&format!("{scheme}:// is not a WebSocket address"))),
-            None => return Err(bad("the scheme is missing")),
+        let Some((scheme, rest)) = with_scheme else {
+            return Err(bad(if url.contains('@') { USER } else { "the scheme is missing" }));
+        };
+        // A server has one port for both.
+        let scheme = match &*scheme {
+            "http" | "ws" => "ws",
+            "https" | "wss" => "wss",
+            "unix" if rest.is_empty() => return Err(bad("the path is missing")),
+            "unix" => "unix",
+            other => return Err(bad(&format!("{other}:// is not a WebSocket address"))),
+        };
+        if scheme != "unix" {
+            if masked(url) != url {
+                return Err(bad(USER));
+            }
+            check(rest).map_err(bad)?;
         }
         let mut headers = HeaderMap::new();
         if let Some(token) = token {
@@ -96,18 +158,18 @@ impl Address {
             value.set_sensitive(true);
             headers.insert(header::AUTHORIZATION, value);
         }
-        Ok(Self { url, headers, trust, heartbeat })
+        Ok(Self { url: format!("{scheme}://{rest}"), headers, trust, heartbeat, connect: CONNECT.min(answer) })
     }
 
     /// Opens a connection.
     pub(super) async fn open(&self) -> Result<Wire, Error> {
         let url = &self.url;
         let bad = |reason: String| Error::Address { url: url.clone(), reason };
-        let builder = builder(self.heartbeat).set_headers(self.headers.clone());
+        let builder = builder(self.heartbeat, self.connect).set_headers(self.headers.clone());
         let client = match url.split_once("://") {
             Some(("unix", path)) => {
                 let unreachable = |reason: String| Error::Unreachable { url: url.clone(), reason };
-                let opened = tokio::time::timeout(CONNECT, UnixStream::connect(path)).await;
+                let opened = tokio::time::timeout(self.connect, UnixStream::connect(path)).await;
                 let socket = opened.map_err(|_| unreachable("nobody answers".into()))?.map_err(|error| unreachable(error.to_string()))?;
                 builder.build_with_stream(NO_ADDRESS, socket).await
             }
@@ -115,9 +177,9 @@ impl Address {
                 let place: http::Uri = format!("ws://{rest}").parse().map_err(|error: http::uri::InvalidUri| bad(error.to_string()))?;
                 let host = place.host().ok_or_else(|| bad("the host is missing".to_owned()))?;
                 let authority = format!("{host}:{}", place.port_u16().unwrap_or(443));
-                let opened = tokio::time::timeout(CONNECT, self.trust.connect(url, host, &authority)).await;
-                let stream = opened.map_err(|_| Error::Silent { url: url.clone(), after: CONNECT })??;
-                // The requests are the same as without TLS.
+                let opened = tokio::time::timeout(self.connect, self.trust.connect(url, host, &authority)).await;
+                let stream = opened.map_err(|_| Error::Silent { url: url.clone(), after: self.connect })??;
+                // What is said on it is the same as without TLS.
                 builder.build_with_stream(place.to_string(), stream).await
             }
             _ => builder.build(url).await,
@@ -131,10 +193,8 @@ impl Address {
         if scheme == "unix" {
             return "localhost";
         }
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-        let host = authority.rsplit('@').next().unwrap_or(authority);
         let usual = if scheme == "wss" { ":443" } else { ":80" };
-        host.strip_suffix(usual).unwrap_or(host)
+        authority(rest).strip_suffix(usual).unwrap_or(authority(rest))
     }
 }
 
@@ -152,6 +212,80 @@ fn not_connected(url: &str, error: WireError) -> Error {
         Some(WsHandshakeError::Transport(error)) if !matches!(error, soketto::handshake::Error::Io(_)) => {
             Error::Foreign(format!("{url} answers no WebSocket handshake ({error})"))
         }
-        _ => Error::Unreachable { url, reason: cause.to_string() },
+        Some(_) => Error::Unreachable { url, reason: cause.to_string() },
+        // Only an address that cannot be read fails before there is a handshake.
+        None => Error::Address { url, reason: cause.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(url: &str) -> Result<Address, Error> {
+        Address::new(url, None, Trust::Machine, HEARTBEAT, CONNECT)
+    }
+
+    fn refused(url: &str) -> String {
+        match read(url) {
+            Err(Error::Address { reason, .. }) => reason,
+            other => panic!("{url}: {:?}", other.map(|address| address.url)),
+        }
+    }
+
+    #[test]
+    fn a_secret_before_an_at_sign_is_not_told() {
+        for (url, told) in [
+            ("ws://me:secret@host:1/x", "ws://me:***@host:1/x"),
+            ("WSS://secret@host", "WSS://***@host"),
+            ("me:secret@host:8700", "me:***@host:8700"),
+            ("ws://me:se/cr@et@host", "ws://me:***@host"),
+            ("ws://:secret@host", "ws://***@host"),
+        ] {
+            assert_eq!(masked(url), told);
+            assert!(refused(url).contains("HERO_TOKEN"), "{url}");
+            let error = read(url).err().unwrap();
+            assert!(!error.to_string().contains("secret") && !format!("{error:?}").contains("et@"), "{error:?}");
+        }
+        for url in ["ws://host:1/a@b", "unix:///home/me@work/hero.sock", "ws://[::1]:8700", "host:1"] {
+            assert_eq!(masked(url), url);
+            assert!(read(url).is_ok(), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_address_is_said_before_anybody_is_asked() {
+        for (url, reason) in [
+            ("ws://h:99999", "1 to 65535"),
+            ("ws://h:0", "1 to 65535"),
+            ("ws://h:x", "no number"),
+            ("ws://h:", "port is missing"),
+            ("ws://:8700", "host is missing"),
+            ("ws://", "host is missing"),
+            ("ws://[::1", "not closed"),
+            ("ws://[x]:1", "no IPv6 address"),
+            ("ws://[::1]8700", "behind its brackets"),
+            ("ws://::1:8700", "stands in brackets"),
+            ("h:99999", "1 to 65535"),
+            ("ws://fe80::1", "stands in brackets"),
+            ("unix://", "path is missing"),
+            ("ftp://h", "ftp:// is not"),
+            ("h", "scheme is missing"),
+        ] {
+            assert!(refused(url).contains(reason), "{url}: {}", refused(url));
+        }
+    }
+
+    #[test]
+    fn a_scheme_is_read_in_capitals_too() {
+        for (url, meant) in [
+            ("WS://Host:1", "ws://Host:1"),
+            ("HTTP://h:1", "ws://h:1"),
+            ("Https://h", "wss://h"),
+            ("UNIX:///A", "unix:///A"),
+            ("h:1", "ws://h:1"),
+        ] {
+            assert_eq!(read(url).map(|address| address.url).unwrap(), meant);
+        }
     }
 }

@@ -41,11 +41,14 @@ pub struct Options {
     /// The silence after which the client pings the server. If no answer comes within the same time, the server counts
     /// as away. 20 s by default.
     pub heartbeat: Duration,
+    /// How long the answer to a call is waited for that the server gives at once, or behind the wait that it was asked for. 30 s by default. A
+    /// connection is opened within that time, too, and within 10 s at most.
+    pub answer: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { token: None, trust: Trust::default(), reconnect: Reconnect::default(), heartbeat: HEARTBEAT }
+        Self { token: None, trust: Trust::default(), reconnect: Reconnect::default(), heartbeat: HEARTBEAT, answer: ANSWER }
     }
 }
 
@@ -61,16 +64,16 @@ impl Client {
 
     /// Connects with options.
     pub async fn connect_with(url: &str, options: Options) -> Result<Self, Error> {
-        let Options { token, trust, reconnect, heartbeat } = options;
-        let address = Address::new(url, token.as_deref(), trust, heartbeat)?;
+        let Options { token, trust, reconnect, heartbeat, answer } = options;
+        let address = Address::new(url, token.as_deref(), trust, heartbeat, answer)?;
         let wire = address.open().await?;
-        Ok(Self { link: Arc::new(Link::of(wire, Some(address), reconnect)) })
+        Ok(Self { link: Arc::new(Link::of(wire, Some(address), reconnect, answer)) })
     }
 
     /// Creates a client on an open connection to a server. It does not reconnect.
     #[doc(hidden)]
     pub async fn on(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Self, Error> {
-        Ok(Self { link: Arc::new(Link::of(address::on(stream).await?, None, Reconnect::NEVER)) })
+        Ok(Self { link: Arc::new(Link::of(address::on(stream).await?, None, Reconnect::NEVER, ANSWER)) })
     }
 
     /// Calls `method`. `params` is serialised to an object (or an array) of parameters.
@@ -79,7 +82,7 @@ impl Client {
     /// an `idempotency_key` among the parameters allow that; otherwise this fails with [`Error::Unknown`]. If the
     /// future is dropped, the answer is lost, but the call may still be executed.
     pub async fn call<R: DeserializeOwned>(&self, method: &str, params: impl Serialize) -> Result<R, Error> {
-        self.call_within(ANSWER, method, params).await
+        self.call_within(self.link.way.answer, method, params).await
     }
 
     /// Like [`Client::call`], for a call that the server answers only after a while. `limit` is the timeout each time
@@ -99,7 +102,7 @@ impl Client {
         let begun = Instant::now();
         let request = || {
             let left = wait.saturating_sub(begun.elapsed());
-            Ok((Params::of(method, params(left.as_secs_f64()))?, left.saturating_add(ANSWER)))
+            Ok((Params::of(method, params(left.as_secs_f64()))?, left.saturating_add(self.link.way.answer)))
         };
         self.send(method, Some(wait), request).await
     }
@@ -113,7 +116,7 @@ impl Client {
         let mut attempts = Attempts::begin(self, method, wait).await?;
         loop {
             let (params, limit) = request()?;
-            match attempts.wire.check_size(method, &params).await {
+            match attempts.wire.check_size(method, &params, self.link.way.answer).await {
                 Ok(()) => match attempts.wire.call(method, params, limit).await {
                     Err(lost @ Error::Closed(_)) => attempts.again(lost, may_be_repeated(method, &request()?.0)).await?,
                     answer => return answer,
@@ -130,7 +133,7 @@ impl Client {
     pub async fn subscribe<T: DeserializeOwned>(&self, topic: &str, params: impl Serialize) -> Result<(Subscription<T>, Arc<Wire>), Error> {
         let mut attempts = Attempts::begin(self, topic, None).await?;
         loop {
-            match attempts.wire.subscribe(topic, Params::of(topic, &params)?).await {
+            match attempts.wire.subscribe(topic, Params::of(topic, &params)?, self.link.way.answer).await {
                 Err(lost @ Error::Closed(_)) => attempts.again(lost, true).await?,
                 answer => return answer.map(|items| (items, attempts.wire)),
             }

@@ -129,7 +129,7 @@ pub enum Error {
     #[error("what answers there is no hero server: {0}")]
     Foreign(String),
     /// The answer did not come in time. Whether the call was executed is unknown.
-    #[error("{method} was not answered within {} s", after.as_secs())]
+    #[error("the server does not answer: {method} had no answer within {} s", after.as_secs())]
     Timeout {
         /// The method called.
         method: String,

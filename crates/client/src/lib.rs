@@ -74,6 +74,8 @@ mod schedules;
 mod trust;
 mod wire;
 
+#[doc(hidden)]
+pub use address::masked;
 pub use connection::{Client, Options};
 pub use error::{Error, JobFailure, RpcError, code};
 pub use follow::{AnyItem, Follow, Followable, Followed};

@@ -89,7 +89,9 @@ pub(super) struct Way {
     /// `None` for a connection that the caller opened.
     pub(super) address: Option<Address>,
     pub(super) reconnect: Reconnect,
-    /// The key for the login on each connection.
+    /// How long the answer to a call is waited for.
+    pub(super) answer: Duration,
+    /// Who logs in on each connection.
     login: Mutex<Option<PrivateKey>>,
     /// Starts another search for a server that was given up.
     wanted: Notify,
@@ -103,9 +105,9 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Takes over an open connection.
-    pub(super) fn of(wire: Wire, address: Option<Address>, reconnect: Reconnect) -> Self {
-        let way = Arc::new(Way { address, reconnect, login: Mutex::default(), wanted: Notify::new() });
+    /// Looks after a connection that is open.
+    pub(super) fn of(wire: Wire, address: Option<Address>, reconnect: Reconnect, answer: Duration) -> Self {
+        let way = Arc::new(Way { address, reconnect, answer, login: Mutex::default(), wanted: Notify::new() });
         let (tell, known) = watch::channel(Known { state: State::Open, wire: Some(Arc::new(wire)) });
         let over = CancellationToken::new();
         tokio::spawn(keep(Arc::clone(&way), tell, over.clone()));

@@ -17,7 +17,7 @@ use super::error::{Error, RpcError};
 use hero_model::api::{GOING_AWAY, LOGGED_OUT};
 use hero_model::tree;
 
-/// Timeout for the answer to a call that does not wait for a job.
+/// How long to wait for the answer to a call that does not wait for a job, if callers do not say.
 pub(super) const ANSWER: Duration = Duration::from_secs(30);
 /// Maximum time of any call: an hour of waiting, and a little more.
 pub(super) const LONGEST: Duration = Duration::from_secs(3700);
@@ -66,10 +66,15 @@ impl Wire {
     }
 
     /// Opens the subscription `subscribe_{topic}`.
-    pub(super) async fn subscribe<T: DeserializeOwned>(&self, topic: &str, params: Params) -> Result<Subscription<T>, Error> {
+    pub(super) async fn subscribe<T: DeserializeOwned>(
+        &self,
+        topic: &str,
+        params: Params,
+        limit: Duration,
+    ) -> Result<Subscription<T>, Error> {
         let (open, close) = (format!("subscribe_{topic}"), format!("unsubscribe_{topic}"));
-        let answer = tokio::time::timeout(ANSWER, self.client.subscribe(&open, params, &close)).await;
-        self.answered(&open, ANSWER, answer.unwrap_or(Err(WireError::RequestTimeout)))
+        let answer = tokio::time::timeout(limit, self.client.subscribe(&open, params, &close)).await;
+        self.answered(&open, limit, answer.unwrap_or(Err(WireError::RequestTimeout)))
     }
 
     fn answered<R>(&self, method: &str, limit: Duration, answer: Result<R, WireError>) -> Result<R, Error> {
@@ -90,15 +95,14 @@ impl Wire {
         answer
     }
 
-    /// Refuses a request that is too large for the server. The server's own refusal could not tell which call it
-    /// belongs to.
-    pub(super) async fn check_size(&self, method: &str, params: &Params) -> Result<(), Error> {
+    /// Refuses a request that is too large for the server, whose answer could not tell to which call it belongs.
+    pub(super) async fn check_size(&self, method: &str, params: &Params, limit: Duration) -> Result<(), Error> {
         let size = params.text().len() + method.len() + FRAME;
         if size <= LARGE {
             return Ok(());
         }
         let largest = self.largest.get_or_try_init(|| async {
-            match self.call::<Value>("server_info", Params::of("server_info", json!({}))?, ANSWER).await {
+            match self.call::<Value>("server_info", Params::of("server_info", json!({}))?, limit).await {
                 Ok(info) => Ok(info["limits"]["request_bytes"].as_u64().and_then(|limit| usize::try_from(limit).ok())),
                 Err(Error::Rpc(_)) => Ok(None), // The server does not report its limit, so it has to refuse the request itself.
                 Err(error) => Err(error),

@@ -42,21 +42,21 @@ impl Run {
         self.source.arguments.warn_of_json(global.json);
         let spec = self.source.spec()?;
         let reconnect = self.reconnect.unwrap_or(RECONNECT);
-        let client = global.connect_for(reconnect).await?;
+        let client = global.connect_to_wait(reconnect, self.wait).await?;
         let flow = client.create_flow(&spec).await?;
         let context = spec.context_id;
         let (told, progress) = Default::default();
         let mut watch =
             Watch { told, progress, heard: Heard::new(&client, context), client, context, flow, reconnect, drawn: 0, quiet: global.json };
         let ended = watch.finish(&spec, self.wait).await?;
-        let client = watch.client;
-        let known = client.get_flow(context, flow).await;
         match ended {
             Ok(flow) if global.json => output::json(&flow)?,
             Ok(flow) => print(&flow)?,
             Err(error) => {
+                // Only a server that has answered is asked once more.
                 if !global.json
-                    && let Ok(known) = known
+                    && error.rpc().is_some()
+                    && let Ok(known) = watch.client.get_flow(context, flow).await
                     && known.status.is_final()
                 {
                     let what = if known.stop_requested { "did not finish" } else { "failed" };

@@ -128,7 +128,7 @@ impl Job {
 impl Wait {
     async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
         let reconnect = self.reconnect.unwrap_or(RECONNECT);
-        let client = global.connect_for(reconnect).await?;
+        let client = global.connect_to_wait(reconnect, self.wait).await?;
         let (context, job_id) = (self.named.context(), &self.named.job_id);
         let watch = Watch { client, context, job_id, logs: None, limit: self.wait, reconnect, interrupt_stops: false, quiet: global.json };
         let result = watch.finish(|_| Ok(())).await??;

@@ -109,7 +109,7 @@ async fn call_speaks_of_methods_and_parameters_as_they_are_sent() {
     let unknown = call(&url, &["jobs"]);
     assert!(unknown.code == 2 && unknown.err.contains("rpc.discover") && !unknown.err.contains("did you mean"), "{}", unknown.err);
     // The address in whatever way, and parameters from a file.
-    for url in [url.clone(), format!("http://{address}"), address.to_string()] {
+    for url in [url.clone(), format!("http://{address}"), address.to_string(), format!("WS://{address}"), format!("HTTP://{address}")] {
         let hero = Hero::new().env("HERO_SERVER", &url);
         hero.file("p.json", r#"{"n": 1}"#);
         let ended = tokio::task::block_in_place(|| hero.run(&["call", "ping", "@p.json"]));

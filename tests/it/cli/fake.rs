@@ -7,6 +7,7 @@ use hero::model::{ContextId, JobId};
 use jsonrpsee::server::{RpcModule, Server, ServerHandle, SubscriptionMessage};
 use jsonrpsee::types::{ErrorObjectOwned, Params};
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 
 use super::{Ended, Hero};
 
@@ -156,6 +157,43 @@ async fn the_exit_code_says_how_the_job_ended() {
             let ended = fake.hero(arguments);
             assert_eq!(ended.code, exit, "{arguments:?}: {}", ended.err);
         }
+    }
+}
+
+/// A server that takes connections, opens them as WebSockets if it is asked to, and says nothing more.
+async fn silent(opens: bool) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("ws://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let mut open = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            match opens {
+                true => open.push(tokio_tungstenite::accept_async(stream).await.map_err(drop)),
+                false => drop(tokio::spawn(async move { tokio::io::copy(&mut stream.into_split().0, &mut tokio::io::sink()).await })),
+            }
+        }
+    });
+    url
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_says_nothing_is_told_soon_after_a_short_wait() {
+    let mut module = RpcModule::new(());
+    let never = async |_: Params<'static>, _: std::sync::Arc<()>, _| std::future::pending::<Value>().await;
+    module.register_async_method("wait_job", never).unwrap();
+    let server = Server::builder().build("127.0.0.1:0").await.unwrap();
+    let waits = Fake { address: server.local_addr().unwrap(), _handle: server.start(module) };
+    for (url, arguments, told) in [
+        (silent(false).await, &["run", "a.rhai", "--wait", "0"][..], "nothing was heard from ws://"),
+        (silent(true).await, &["run", "a.rhai", "--wait", "0"], "the server does not answer: `hero job create` had no answer"),
+        (waits.url(), &["job", "wait", ID, "--wait", "0"], "the server does not answer: `hero job wait` had no answer"),
+    ] {
+        let hero = Hero::new().env("HERO_SERVER", &url);
+        hero.file("a.rhai", SCRIPT);
+        let ended = tokio::task::block_in_place(|| hero.run(arguments));
+        let said = ended.err.replace("\n       ", " ");
+        assert!(ended.code == 7 && said.contains(told) && said.contains("within 5 s"), "{arguments:?}: {} {said}", ended.code);
+        assert!(said.contains("whether the server hangs"), "{said}");
     }
 }
 

@@ -100,6 +100,27 @@ fn arguments_that_cannot_be_meant_end_with_2() {
 }
 
 #[test]
+fn an_address_that_names_no_server_is_told_with_what_is_wrong_and_without_its_secret() {
+    for (address, told) in [
+        ("ws://h:99999", "1 to 65535"),
+        ("ws://:8700", "the host is missing"),
+        ("ws://[::1", "not closed"),
+        ("ws://a b:1", "not an address of a server"),
+        ("ws://me:secret@127.0.0.1:1", "ws://me:***@127.0.0.1:1"),
+        ("me:secret@127.0.0.1:1", "HERO_TOKEN"),
+        ("wss://secret@127.0.0.1:1", "HERO_TOKEN"),
+    ] {
+        for options in [&[][..], &["--json"]] {
+            let hero = Hero::new().env("HERO_SERVER", address);
+            for ended in [hero.run(&[options, &["job", "list"]].concat()), hero.run(&[options, &["drain", "--server", address]].concat())] {
+                let said = ended.out + ended.err.as_str();
+                assert!(ended.code == 2 && said.contains(told) && !said.contains("secret"), "{address}: {} {said}", ended.code);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_server_that_does_not_answer_ends_with_7_and_says_what_to_do() {
     let hero = Hero::new().env("HERO_SERVER", "ws://127.0.0.1:1");
     let script = hero.file("a.rhai", "1");
