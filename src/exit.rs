@@ -23,7 +23,7 @@ pub enum Exit {
     Unreachable = 7,
     /// The server does not allow it.
     Denied = 8,
-    /// Ctrl-C ended a waiting call; the job or flow that it waited for continues.
+    /// Ctrl-C ended the command before the job, flow or measurement that it waited for had ended.
     Interrupted = 130,
 }
 
@@ -32,7 +32,7 @@ pub enum Exit {
 #[error("{0}")]
 pub(super) struct Usage(pub(super) String);
 
-/// Ctrl-C ended a wait. The text names what continues, and how to stop it.
+/// Ctrl-C ended a command early. The text says what becomes of that for which it waited.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted; {0}")]
 pub(crate) struct Interrupted(pub(crate) String);

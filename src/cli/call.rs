@@ -99,8 +99,13 @@ fn identify(method: &str, given: &mut Given) {
     }
 }
 
-/// Describes what continues when a waiting call is interrupted, and how to stop it. `None` for calls that do not wait.
-fn left(method: &str, params: &Named) -> Option<String> {
+/// Whether a call waits for something that continues when the call is interrupted.
+fn waits(method: &str) -> bool {
+    matches!(method, "wait_job" | "run_and_wait" | "wait_flow" | "run_flow_and_wait")
+}
+
+/// Describes what continues when a waiting call is interrupted, and how to stop it.
+fn left(method: &str, params: &Named) -> String {
     let given = |name: &str| match serde_json::from_str(params.get(name)?.get()).ok()? {
         Value::String(text) => Some(text),
         Value::Number(number) => Some(number.to_string()),
@@ -111,11 +116,10 @@ fn left(method: &str, params: &Named) -> Option<String> {
         "wait_job" => ("job", given("job_id"), false, "wait"),
         "run_and_wait" => ("job", given("job_id"), true, "wait"),
         "wait_flow" => ("flow", given("flow_id"), false, "show"),
-        "run_flow_and_wait" => ("flow", None, true, "show"),
-        _ => return None,
+        _ => ("flow", None, true, "show"),
     };
     let unless = if makes { "if the server took the call" } else { "unless it has ended" };
-    Some(match (id, given("idempotency_key")) {
+    match (id, given("idempotency_key")) {
         (Some(id), _) => {
             let then = if more == "wait" { "waits on" } else { "shows it" };
             format!("{noun} {id} goes on, {unless}; `hero {noun} stop {id}{there}` stops it, `hero {noun} {more} {id}{there}` {then}")
@@ -125,7 +129,7 @@ fn left(method: &str, params: &Named) -> Option<String> {
              it is, for `hero {noun} stop{there}`"
         ),
         (None, None) => format!("its {noun} goes on, {unless}; `hero {noun} list{there}` shows which it is, for `hero {noun} stop{there}`"),
-    })
+    }
 }
 
 impl Call {
@@ -150,17 +154,18 @@ impl Call {
     async fn call(&self, client: &Client, given: &Given) -> anyhow::Result<Exit> {
         // The parameters contain the timeout.
         let answer = client.call_within::<Value>(Duration::MAX, &self.method, given);
-        let left = given.clone().by_name(&self.method).and_then(|params| left(&self.method, &params));
-        let answer = match left {
-            None => answer.await?,
-            Some(left) => {
-                let mut interrupts = signal(SignalKind::interrupt())?;
-                tokio::select! {
-                    biased;
-                    answer = answer => answer?,
-                    _ = interrupts.recv() => return Err(Interrupted(left).into()),
+        let answer = if waits(&self.method) {
+            let mut interrupts = signal(SignalKind::interrupt())?;
+            tokio::select! {
+                biased;
+                answer = answer => answer?,
+                _ = interrupts.recv() => {
+                    let params = given.clone().by_name(&self.method).unwrap_or_default();
+                    return Err(Interrupted(left(&self.method, &params)).into());
                 }
             }
+        } else {
+            answer.await?
         };
         output::json(&answer)?;
         Ok(Exit::Ok)
@@ -199,8 +204,9 @@ impl Call {
 mod tests {
     use super::*;
 
-    fn told(method: &str, params: &str) -> Option<String> {
-        left(method, &Given::read(params).unwrap().by_name(method)?)
+    fn told(method: &str, params: &str) -> String {
+        assert!(waits(method));
+        left(method, &Given::read(params).unwrap().by_name(method).unwrap())
     }
 
     #[test]
@@ -222,9 +228,9 @@ mod tests {
             ("run_and_wait", r#"["1"]"#, "`hero job list` shows which it is"),
             ("run_flow_and_wait", r#"{"jobs":{}}"#, "`hero flow list` shows which it is"),
         ] {
-            let told = told(method, params).unwrap();
+            let told = told(method, params);
             assert!(told.contains(says), "{method} {params}: {told}");
         }
-        assert_eq!(told("get_job", r#"{"job_id":"x"}"#), None);
+        assert!(!waits("get_job"));
     }
 }

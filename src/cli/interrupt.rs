@@ -1,6 +1,8 @@
 use anyhow::bail;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::exit::Interrupted;
+
 /// Lets Ctrl-C, Ctrl-\, SIGTERM and SIGHUP end a command that must clean up: the command is dropped, which cleans up.
 pub(super) async fn interruptible<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let (mut interrupts, mut terminations) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
@@ -11,7 +13,7 @@ pub(super) async fn interruptible<T>(command: impl Future<Output = anyhow::Resul
         biased;
         () = received(&mut hangups) => bail!("ended by SIGHUP"),
         _ = terminations.recv() => bail!("ended by SIGTERM"),
-        _ = interrupts.recv() => bail!("interrupted"),
+        _ = interrupts.recv() => Err(Interrupted("what it has started is cleared away".to_owned()).into()),
         _ = quits.recv() => bail!("ended by SIGQUIT"),
         result = command => result,
     }

@@ -68,7 +68,7 @@ pub use crate::exit::Exit;
 #[derive(Debug, Parser)]
 #[command(name = "hero", version, max_term_width = 120)]
 #[command(
-    after_help = "Exit codes: 0 ok, 1 other error, 2 usage, 3 job failed, 4 job stopped, 5 job timed out, 6 wait timed out, 7 server unreachable, 8 denied, 130 `hero call` interrupted by Ctrl-C.
+    after_help = "Exit codes: 0 ok, 1 other error, 2 usage, 3 job failed, 4 job stopped, 5 job timed out, 6 wait timed out, 7 server unreachable, 8 denied, 130 ended by Ctrl-C.
 
 HERO_TOKEN is the bearer token for a server that requires login, or for a proxy in front of it."
 )]

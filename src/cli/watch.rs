@@ -11,6 +11,7 @@ use super::output::{self, Style};
 use super::progress::Progress;
 use super::translate::translated;
 use crate::client::{Client, Error, Follow, Followed, State, code};
+use crate::exit::Interrupted;
 use crate::model::{ContextId, Explanation, JobId, JobResult, LogLine, Reason};
 
 /// The number of log lines per page.
@@ -105,7 +106,7 @@ impl Presence {
     /// Fails while the server is away: then Ctrl-C cannot stop anything.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         if self.is_away {
-            anyhow::bail!("interrupted; {} goes on", self.what);
+            return Err(Interrupted(format!("{} goes on", self.what)).into());
         }
         Ok(())
     }
@@ -155,10 +156,10 @@ impl Watch<'_> {
                     presence.check()?;
                     // A second Ctrl-C ends the command at once.
                     if std::mem::replace(&mut is_stopped, self.interrupt_stops) {
-                        anyhow::bail!("interrupted; job {job_id} is being stopped");
+                        return Err(Interrupted(format!("job {job_id} is being stopped")).into());
                     }
                     if !self.interrupt_stops {
-                        anyhow::bail!("interrupted; job {job_id} goes on");
+                        return Err(Interrupted(format!("job {job_id} goes on")).into());
                     }
                     stopping.ask(async { client.stop_job(context, job_id).await.map(drop) });
                 },

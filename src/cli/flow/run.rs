@@ -11,7 +11,7 @@ use crate::cli::global::{Global, RECONNECT};
 use crate::cli::output::{self, Line, Style};
 use crate::cli::watch::{Presence, Signals, Stopping};
 use crate::client::{Client, Error, Followed};
-use crate::exit::Exit;
+use crate::exit::{Exit, Interrupted};
 use crate::model::{ContextId, Flow, FlowEvent, FlowId, FlowJob, FlowSpec, FlowStatus, Progress, Status};
 use crate::server::settings::parse_time;
 
@@ -124,7 +124,7 @@ impl Watch {
                 _ = signals.interrupts.recv() => {
                     presence.check()?;
                     if std::mem::replace(&mut is_stopped, true) {
-                        anyhow::bail!("interrupted; flow {flow} is being stopped");
+                        return Err(Interrupted(format!("flow {flow} is being stopped")).into());
                     }
                     stopping.ask(async { client.stop_flow(context, flow).await.map(drop) });
                 },

@@ -39,11 +39,11 @@ fn the_demo_ends_well_and_leaves_nothing_behind() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_signal_that_ends_the_demo_or_a_measurement_ends_the_server_that_it_started() {
     let at_rest = ["bench", "--only", "rest", "--rest", "1000", "--pool", "osis=1"];
-    for (arguments, signal, said) in [
-        (&["demo"][..], Signal::TERM, "ended by SIGTERM"),
-        (&at_rest, Signal::TERM, "ended by SIGTERM"),
-        (&at_rest, Signal::HUP, "ended by SIGHUP"),
-        (&at_rest, Signal::INT, "interrupted"),
+    for (arguments, signal, exit, said) in [
+        (&["demo"][..], Signal::TERM, 1, "ended by SIGTERM"),
+        (&at_rest, Signal::TERM, 1, "ended by SIGTERM"),
+        (&at_rest, Signal::HUP, 1, "ended by SIGHUP"),
+        (&at_rest, Signal::INT, 130, "interrupted"),
     ] {
         let home = tempfile::tempdir().unwrap();
         // Whoever runs the tests may have done so with nohup.
@@ -60,7 +60,7 @@ async fn a_signal_that_ends_the_demo_or_a_measurement_ends_the_server_that_it_st
         let kin = kin.await;
         process.signal(signal);
         let (code, log) = process.failure().await;
-        assert!(code == Some(1) && log.contains(said), "{arguments:?}: {code:?} {log}");
+        assert!(code == Some(exit) && log.contains(said), "{arguments:?}: {code:?} {log}");
         Kin::all_gone(&kin).await;
         assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "{arguments:?}");
     }

@@ -98,7 +98,22 @@ fn a_second_ctrl_c_ends_a_command_whose_server_does_not_answer_the_first() {
     };
     signal(&server.child, Signal::CONT);
     let said: Vec<String> = lines.collect();
-    assert!(code == Some(1) && said.iter().any(|line| line.ends_with(" is being stopped")), "{code:?} {said:?}");
+    assert!(code == Some(130) && said.iter().any(|line| line.ends_with(" is being stopped")), "{code:?} {said:?}");
+}
+
+#[test]
+fn a_wait_that_ctrl_c_ends_says_that_its_job_goes_on_and_ends_as_a_call_does() {
+    let server = Server::start();
+    server.ok(&["queue", "pause", "osis"]);
+    let id = server.ok(&["job", "create", "-e", "40 + 2", "--start"]);
+    let mut wait = server.piped(&["job", "wait", &id]);
+    let mut lines = BufReader::new(wait.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.starts_with("-- waiting: ")));
+    signal(&wait, Signal::INT);
+    assert_eq!(wait.wait().unwrap().code(), Some(130));
+    let said: Vec<String> = lines.collect();
+    assert!(said.iter().any(|line| *line == format!("error: interrupted; job {id} goes on")), "{said:?}");
+    assert_eq!(server.ok(&["job", "status", &id]), "dispatched");
 }
 
 #[test]
