@@ -61,6 +61,17 @@ impl Beyond {
         }
         None
     }
+
+    /// Returns the step of a path into an array.
+    pub fn index(at: usize) -> String {
+        format!("[{at}]")
+    }
+
+    /// Returns the step of a path into an object.
+    pub fn member(name: &str) -> String {
+        let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if is_plain { format!(".{name}") } else { format!("[\"{name}\"]") }
+    }
 }
 
 impl fmt::Display for Beyond {
@@ -127,22 +138,11 @@ fn path(root: &str, stack: &[Inside<'_>]) -> String {
     let mut path = root.to_owned();
     for inside in stack {
         path.push_str(&match inside {
-            Inside::Array(at) => index(*at),
-            Inside::Object(name) => member(name),
+            Inside::Array(at) => Beyond::index(*at),
+            Inside::Object(name) => Beyond::member(name),
         });
     }
     cut(&path)
-}
-
-/// Returns the step of a path into an array.
-fn index(at: usize) -> String {
-    format!("[{at}]")
-}
-
-/// Returns the step of a path into an object.
-fn member(name: &str) -> String {
-    let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if is_plain { format!(".{name}") } else { format!("[\"{name}\"]") }
 }
 
 /// Cuts a text to [`LONGEST`] bytes.

@@ -6,6 +6,7 @@ mod heard;
 mod inputs;
 mod list;
 mod logs;
+mod numbers;
 mod reading;
 mod run;
 mod show;

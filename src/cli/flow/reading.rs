@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_saphyr::{DuplicateKeyPolicy, Options, Spanned};
 
 use super::file::{Fault, FileJob, FlowFile, Jobs, Place, place};
+use super::numbers::rounded;
 
 /// The maximum number of reported faults.
 const MOST_TOLD: usize = 20;
@@ -82,6 +83,7 @@ pub(super) fn read(text: &str) -> Reading {
     };
     let (unknown, mut left_out) = unknown_fields(&keys);
     faults.extend(unknown);
+    faults.extend(rounded(text, options.clone()).into_iter().take(MOST_TOLD));
     let mut flow = None;
     while faults.len() < MOST_TOLD {
         let read =

@@ -127,6 +127,14 @@ fn a_check_says_everything_that_is_wrong_and_where_without_a_server() {
         ("jobs: [1]\n", "flow.yaml:1:7: "),
         ("jobs:\n  a: { script: '1', timeout: -1 }\n", "flow.yaml:2:30: jobs.a.timeout: "),
         ("jobs: {}\n", "flow.yaml: jobs: a flow needs at least one job\n"),
+        (
+            "jobs:\n  a:\n    script: args\n    args: { id: 12345678901234567890 }\n",
+            "flow.yaml:4:17: jobs.a.args.id is 12345678901234567890, beyond the integers of scripts",
+        ),
+        (
+            "{\"jobs\": {\"a\": {\"script\": \"1\", \"args\": [1, -99999999999999999999]}}}",
+            "flow.yaml:1:44: jobs.a.args[1] is -99999999999999999999, beyond the integers of scripts",
+        ),
     ] {
         hero.file("flow.yaml", text);
         let checked = hero.run(&["flow", "check", "flow.yaml"]);
