@@ -25,7 +25,7 @@ pub(super) struct Drain {
 
 impl Drain {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
-        let client = global.connect_for(Duration::ZERO).await?;
+        let client = global.connect_as_operator_for(Duration::ZERO).await?;
         let running = client.drain_server(self.timeout).await?;
         if !global.json {
             let jobs = if running == 1 { "1 job runs".to_owned() } else { format!("{running} jobs run") };

@@ -59,18 +59,23 @@ impl Global {
     /// Connects to the named server. Without one, connects to the operator's socket in this user's data directory, if
     /// it exists.
     pub(super) async fn connect_as_operator(&self) -> anyhow::Result<Client> {
+        self.connect_as_operator_for(RECONNECT).await
+    }
+
+    /// The same, and looks for a server that goes away for so long.
+    pub(super) async fn connect_as_operator_for(&self, reconnect: Duration) -> anyhow::Result<Client> {
         let environment = environment();
         let data = environment.get("HERO_DATA").map(PathBuf::from).or_else(|| default_data(&environment));
         let socket = data.map(|data| data.join(OPERATOR_SOCKET)).filter(|socket| socket.exists());
         match socket {
             Some(socket) if self.named_server().is_none() && !has_token() => {
-                match Client::connect(&format!("unix://{}", socket.display()), None).await {
+                match Client::connect_with(&format!("unix://{}", socket.display()), self.options(None, reconnect)).await {
                     // A killed server has left the socket behind.
-                    Err(client::Error::Unreachable { .. }) => self.connect().await,
+                    Err(client::Error::Unreachable { .. }) => self.connect_for(reconnect).await,
                     connected => Ok(connected?),
                 }
             }
-            _ => self.connect().await,
+            _ => self.connect_for(reconnect).await,
         }
     }
 
@@ -100,11 +105,6 @@ impl Global {
         Ok(Client::connect_with(&self.address(), self.options(token(), reconnect)).await?)
     }
 
-    /// Returns the options for connecting with a token.
-    pub(super) fn options(&self, token: Option<String>, reconnect: Duration) -> Options {
-        Options { token, trust: self.trust(), reconnect: Reconnect::within(reconnect), ..Options::default() }
-    }
-}
     /// Connects for a command that waits at most `wait`: a silent server keeps the command as long again, but at least [`SILENCE`].
     pub(super) async fn connect_to_wait(&self, reconnect: Duration, wait: Option<Duration>) -> anyhow::Result<Client> {
         let mut options = self.options(token(), reconnect);
@@ -112,6 +112,11 @@ impl Global {
         Ok(Client::connect_with(&self.address(), options).await?)
     }
 
+    /// Returns the options for connecting with a token.
+    pub(super) fn options(&self, token: Option<String>, reconnect: Duration) -> Options {
+        Options { token, trust: self.trust(), reconnect: Reconnect::within(reconnect), ..Options::default() }
+    }
+}
 
 /// Returns the token of this user, if there is one. A token that is not valid text is converted, so that the server
 /// refuses it.

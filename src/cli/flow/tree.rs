@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::cli::output::{Line, Style};
-use crate::model::{ErrorKind, FlowJob, Status, Timestamp};
+use crate::model::{ErrorKind, FlowJob, JobError, Status, Timestamp};
 
 /// Returns one line per job, with additional text from `more`.
 pub(super) fn lines(style: Style, jobs: &[FlowJob], more: impl Fn(&FlowJob) -> Option<String>) -> Vec<Line> {
@@ -68,6 +68,15 @@ fn wrong(message: &str, job: &FlowJob, jobs: &[FlowJob], places: &HashMap<&str, 
     others.fold(first.to_owned(), |told, other| told.replace(other.job_id.as_str(), &other.name))
 }
 
+/// Where in its script a job went wrong, as far as that is known.
+fn place(error: &JobError) -> String {
+    match (error.line, error.column) {
+        (Some(line), Some(column)) => format!(" (line {line}, column {column})"),
+        (Some(line), None) => format!(" (line {line})"),
+        _ => String::new(),
+    }
+}
+
 fn line(style: Style, job: &FlowJob, jobs: &[FlowJob], places: &HashMap<&str, usize>, more: Option<String>) -> Line {
     let kind = job.error.as_ref().map(|error| error.kind);
     let status = job.status.map_or_else(|| style.dim("deleted"), |status| status_of_job(style, status, kind, job.attempt));
@@ -83,7 +92,7 @@ fn line(style: Style, job: &FlowJob, jobs: &[FlowJob], places: &HashMap<&str, us
         line = line + " " + style.dim(more);
     }
     if let (Some(Status::Error), Some(error)) = (job.status, &job.error) {
-        line = line + ": " + Line::from(wrong(&error.message, job, jobs, places));
+        line = line + ": " + Line::from(wrong(&error.message, job, jobs, places)) + place(error);
     }
     let mut others: Vec<&str> = job.depends_on.iter().filter(|name| places.contains_key(name.as_str())).map(String::as_str).collect();
     others.sort_by_key(|name| places.get(name));

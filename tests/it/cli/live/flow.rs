@@ -53,7 +53,7 @@ fn a_flow_that_fails_says_which_job_and_how_to_go_on() {
     assert_eq!(failed.code, 3, "{}", failed.err);
     assert!(failed.err.contains("its job \"a\": no") && failed.err.contains("hero flow retry 1"), "{}", failed.err);
     let shown = server.ok(&["flow", "show", "1"]);
-    assert!(shown.contains("a failed") && shown.contains(": no\n"), "{shown}");
+    assert!(shown.contains("a failed") && shown.contains(": no (line 1, column 1)\n"), "{shown}");
     assert_eq!(server.ok(&["flow", "retry", "1"]), "started");
     let gone = server.run(&["flow", "run", &file, "--wait", "0"]);
     assert!([3, 6].contains(&gone.code), "{}", gone.err);

@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader};
 
 use serde_json::json;
 
+use super::super::{Ended, Hero};
 use super::Server;
 
 const NOBODY: &str = "00000000-8f5b-4c7e-9d0a-2b3c4d5e6f70";
@@ -276,4 +277,13 @@ fn jobs_are_sorted_by_what_they_used() {
         assert_eq!(page["jobs"][0]["name"], first, "{what}");
     }
     assert_eq!(server.run(&["job", "list", "--sort", "beauty"]).code, 2);
+}
+
+#[test]
+fn the_operator_drains_the_server_of_his_data_directory_without_naming_it() {
+    let mut server = Server::with(Hero::new(), &["--pool", "osis=1", "--login"]);
+    let mut command = server.hero.command(&["drain"]);
+    let ended: Ended = command.env_remove("HERO_SERVER").env("HERO_DATA", "data").output().unwrap().into();
+    assert_eq!((ended.code, ended.out.as_str()), (0, "the server has ended\n"), "{}", ended.err);
+    assert!(server.child.wait().unwrap().success());
 }
