@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hero::access::{Authority, IdentityChange, TokenKey, Watch};
 use hero::coordinator::flows::Resumer;
-use hero::coordinator::{NodeKey, Supervisor, SupervisorSettings, Wakes};
+use hero::coordinator::{MessageLoopSettings, MessageLoops, NodeKey, Wakes};
 use hero::dispatch::{Indexer, Promoter, Pruner, Reaper, Releaser, Scheduler, Stopper, Surveyor, Sweeper, Timekeeper};
 use hero::model::JobId;
 use hero::service::Service;
@@ -89,7 +89,7 @@ impl Whole {
     async fn open() -> Self {
         let house = House::open(1).await;
         let (wakes, shutdown) = (Wakes::default(), CancellationToken::new());
-        let settings = SupervisorSettings {
+        let settings = MessageLoopSettings {
             key: NodeKey::random(),
             nodes: Vec::new(),
             mycelium: None,
@@ -98,7 +98,7 @@ impl Whole {
             result: Duration::from_secs(60),
             kept: hero::coordinator::KEPT,
         };
-        Supervisor::start(house.dispatcher.clone(), settings, wakes, shutdown.clone()).serve(CONTEXT, &shutdown);
+        MessageLoops::start(house.dispatcher.clone(), settings, wakes, shutdown.clone()).serve(CONTEXT, &shutdown);
         let server = Server::of(&house).await;
         let client = server.connect().await;
         let authority = Authority::new(house.dispatcher.stores(), TokenKey::random());

@@ -177,7 +177,7 @@ async fn an_identity_signs_for_itself_and_needs_the_right_in_the_context() {
     // Whoever does not say whom it is for has it taken by nobody.
     let unnamed = Envelope { to: None, ..signed("f", 77) };
     let signature: Signature = signing.sign(&unnamed.signed(""));
-    let refused = deliver(&bus, &Letter { signature: digits(&signature.to_bytes()), ..unnamed }).await;
+    let refused = deliver(&bus, &Envelope { signature: digits(&signature.to_bytes()), ..unnamed }).await;
     assert!(refused.text.contains("it does not say which node it is for"), "{refused:?}");
 }
 

@@ -122,20 +122,20 @@ impl Mycelium {
 
     /// Fetches envelopes, as many as are taken at once.
     async fn envelopes(&self) -> Result<Vec<Received>, BusError> {
-        let (mut received, mut bytes) = (Vec::new(), 0);
-        while received.len() < AT_ONCE && bytes < TOGETHER {
+        let (mut envelopes, mut bytes) = (Vec::new(), 0);
+        while envelopes.len() < AT_ONCE && bytes < TOGETHER {
             let message = match self.node.take(Of::Topic, false).await {
                 Ok(Some(message)) => message,
                 Ok(None) => break,
                 // What was fetched is there no more.
-                Err(_) if !received.is_empty() => break,
+                Err(_) if !envelopes.is_empty() => break,
                 Err(error) => return Err(error),
             };
             let received = received(message);
             bytes += received.envelope.as_ref().map_or(0, String::len);
-            received.push(received);
+            envelopes.push(received);
         }
-        Ok(received)
+        Ok(envelopes)
     }
 
     /// Fetches replies that are late. Messages of other programs, which have no topic either, stay; replies behind one are fetched when it is gone.
