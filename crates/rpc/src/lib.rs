@@ -66,8 +66,7 @@ pub use table::Table;
 pub use tls::{Tls, TlsError};
 
 use methods::{
-    actor, context, event, explanation, flow, flow_event, function, identity, job, log, login, message as messages, number, object, queue,
-    result, rights, runner, schedule, server as this, token,
+    actor, context, flow, identity, job, login, message as messages, object, queue, rights, runner, schedule, script, server as this, token,
 };
 
 /// The name of the program, as all of its interfaces say it.
@@ -79,18 +78,18 @@ pub fn table() -> Table {
         .method::<job::CreateJob>()
         .method::<job::CreateJobs>()
         .method::<job::StartJob>()
-        .method::<result::RunAndWait>()
-        .method::<result::WaitJob>()
+        .method::<job::RunAndWait>()
+        .method::<job::WaitJob>()
         .method::<job::StopJob>()
         .method::<job::RetryJob>()
         .method::<job::GetStatus>()
         .method::<job::GetJob>()
-        .method::<result::GetResult>()
-        .method::<log::GetLogs>()
+        .method::<job::GetResult>()
+        .method::<job::GetLogs>()
         .method::<job::ListJobs>()
-        .method::<number::NumberJob>()
+        .method::<job::NumberJob>()
         .method::<job::DeleteJob>()
-        .method::<explanation::ExplainJob>()
+        .method::<job::ExplainJob>()
         .method::<flow::CreateFlow>()
         .method::<flow::RunFlowAndWait>()
         .method::<flow::StartFlow>()
@@ -140,17 +139,17 @@ pub fn table() -> Table {
         .method::<messages::AcknowledgeMessage>()
         .method::<messages::DeleteMessage>()
         .method::<actor::ListActors>()
-        .method::<function::ListFunctions>()
-        .method::<function::CheckScript>()
+        .method::<script::ListFunctions>()
+        .method::<script::CheckScript>()
         .method::<queue::ListQueues>()
         .method::<queue::PauseQueue>()
         .method::<queue::ResumeQueue>()
         .method::<this::ServerInfo>()
         .method::<this::Ping>()
-        .subscription::<event::SubscribeJob>()
-        .subscription::<flow_event::SubscribeFlow>()
-        .subscription::<event::SubscribeEvents>()
-        .subscription::<log::SubscribeLogs>()
+        .subscription::<job::SubscribeJob>()
+        .subscription::<flow::SubscribeFlow>()
+        .subscription::<job::SubscribeEvents>()
+        .subscription::<job::SubscribeLogs>()
         // Nothing is called behind it.
         .method::<this::DrainServer>()
 }
