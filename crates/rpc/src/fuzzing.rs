@@ -17,6 +17,7 @@ use super::access::Access;
 use super::addresses::Addresses;
 use super::auth::{Permission, Session};
 use super::caller::Caller;
+use super::effect::Effect;
 use super::entry::OverHttp;
 use super::error::{Code, Error};
 use super::guard::Concern;
@@ -30,7 +31,6 @@ use super::served::Served;
 use super::strangers::Place;
 use super::table::Table;
 use hero_audit::Audit;
-use hero_model::api::Effect;
 
 /// How many entries a batch may have here: few, so that more are tried, too.
 const BATCH: u32 = 8;

@@ -3,7 +3,6 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::{document, table};
-use hero_model::api::{METHODS, Repeatable};
 
 fn parsed() -> Value {
     serde_json::from_str(document()).unwrap()
@@ -68,18 +67,6 @@ fn the_document_lists_what_is_registered_in_the_order_of_the_table() {
     let mut unlisted: Vec<&str> = table().entries().map(|(name, ..)| name).filter(|name| !listed.contains(name)).collect();
     unlisted.sort_unstable();
     assert_eq!(unlisted, ["rpc.discover"]);
-}
-
-/// What clients know without a server: the names, and which of them they may send again.
-#[test]
-fn the_methods_that_clients_know_are_those_of_the_document() {
-    let document = parsed();
-    let methods = document["methods"].as_array().unwrap().iter();
-    let begun = methods.filter(|method| !method["name"].as_str().unwrap().starts_with("unsubscribe_"));
-    let listed: Vec<_> = begun.map(|method| [&method["name"], &method["x-repeatable"]].map(|word| word.as_str().unwrap())).collect();
-    let known: Vec<_> = METHODS.iter().map(|(name, _)| [name, Repeatable::of(name).as_str()]).collect();
-    assert_eq!(known, listed);
-    assert_eq!(Repeatable::of("no_such_method"), Repeatable::Never);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::ERRORS;
 use crate::act::object;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
@@ -36,6 +37,7 @@ impl Method for CreateContext {
     const NAME: &'static str = "create_context";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Operate;
+    const EFFECT: Effect = Effect::Adds;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The context.";

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::ERRORS;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -27,6 +28,7 @@ impl Method for DeleteContext {
     const NAME: &'static str = "delete_context";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Administer;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = ERRORS;
     const RESULT: &'static str = "True.";
     type Output = bool;

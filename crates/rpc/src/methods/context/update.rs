@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::ERRORS;
 use crate::app::App;
 use crate::auth::{Permission, Principal, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
@@ -37,6 +38,7 @@ impl Method for UpdateContext {
     const NAME: &'static str = "update_context";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Administer;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The context as it is now.";

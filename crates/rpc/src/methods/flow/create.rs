@@ -5,6 +5,7 @@ use super::{CREATE_ERRORS, signed};
 use crate::act::object;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -31,6 +32,7 @@ impl Method for CreateFlow {
     const NAME: &'static str = "create_flow";
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::AddsWithKey;
     const ERRORS: &'static [Code] = CREATE_ERRORS;
     const RESULT: &'static str = "The number of the flow.";
     type Output = FlowId;

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
@@ -25,6 +26,7 @@ impl Method for GetFlow {
     const NAME: &'static str = "get_flow";
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound, Code::TooLarge];
     const SIZE: Size = Size::Large;
     const RESULT: &'static str = "The flow with its jobs.";

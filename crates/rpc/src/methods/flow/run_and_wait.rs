@@ -6,6 +6,7 @@ use super::signed;
 use crate::act::{Act, object};
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method, Within};
@@ -38,6 +39,7 @@ impl Method for RunFlowAndWait {
     const LEADING: &'static [&'static str] = &["jobs", "wait_timeout"];
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::RunsWithKey;
     const ERRORS: &'static [Code] = &[
         Code::State,
         Code::UnknownScriptType,

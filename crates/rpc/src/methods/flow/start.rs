@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -24,6 +25,7 @@ impl Method for StartFlow {
     const NAME: &'static str = "start_flow";
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Run;
+    const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "The status that the flow has then.";
     type Output = FlowStatus;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::act::Act;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -28,6 +29,7 @@ impl Method for WaitFlow {
     const NAME: &'static str = "wait_flow";
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] =
         &[Code::StoreUnavailable, Code::NotFound, Code::JobFailed, Code::WaitRanOut, Code::JobStopped, Code::JobNotFound];
     const WAITS: bool = true;

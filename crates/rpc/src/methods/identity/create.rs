@@ -5,6 +5,7 @@ use super::CHANGE_ERRORS;
 use crate::act::object;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -29,6 +30,7 @@ impl Method for CreateIdentity {
     const NAME: &'static str = "create_identity";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Operate;
+    const EFFECT: Effect = Effect::Adds;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The identity.";
     type Output = Identity;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::act::object;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -22,6 +23,7 @@ impl Method for DeleteIdentity {
     const NAME: &'static str = "delete_identity";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Operate;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;

@@ -5,6 +5,7 @@ use super::CHANGE_ERRORS;
 use crate::act::object;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -32,6 +33,7 @@ impl Method for UpdateIdentity {
     const NAME: &'static str = "update_identity";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Operate;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The identity as it is now.";
     type Output = Identity;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::auth::{Permission, Principal, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -21,6 +22,7 @@ impl Method for Whoami {
     const NAME: &'static str = "whoami";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Public;
+    const EFFECT: Effect = Effect::Reads;
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[];
     const RESULT: &'static str = "Who the caller is, and what it may do.";

@@ -5,6 +5,7 @@ use super::{CREATE_ERRORS, signed};
 use crate::act::object;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -30,6 +31,7 @@ impl Method for CreateJob {
     const NAME: &'static str = "create_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::AddsWithKey;
     const ERRORS: &'static [Code] = CREATE_ERRORS;
     const RESULT: &'static str = "The id of the job.";
     type Output = JobId;

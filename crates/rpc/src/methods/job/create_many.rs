@@ -5,6 +5,7 @@ use super::{CREATE_ERRORS, signed};
 use crate::act;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
@@ -27,6 +28,7 @@ impl Method for CreateJobs {
     const NAME: &'static str = "create_jobs";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::AddsWithKey;
     const ERRORS: &'static [Code] = CREATE_ERRORS;
     // Not for its answer: a thousand jobs take fifteen times their text, until Redis has taken those before.
     const SIZE: Size = Size::Large;

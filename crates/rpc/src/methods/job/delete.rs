@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::CHANGE_ERRORS;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -25,6 +26,7 @@ impl Method for DeleteJob {
     const NAME: &'static str = "delete_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "True.";
     type Output = bool;

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -24,6 +25,7 @@ impl Method for ExplainJob {
     const NAME: &'static str = "explain_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "What the job waits for, or why it ended.";
     type Output = Explanation;

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
@@ -36,6 +37,7 @@ impl Method for ListJobs {
     const NAME: &'static str = "list_jobs";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Large;
     const RESULT: &'static str = "The jobs that fit, the latest first.";

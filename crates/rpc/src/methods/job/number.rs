@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -26,6 +27,7 @@ impl Method for NumberJob {
     const NAME: &'static str = "number_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Adds;
     const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "The key in Redis.";
     type Output = String;

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
@@ -25,6 +26,7 @@ impl Method for GetResult {
     const NAME: &'static str = "get_result";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] =
         &[Code::JobNotFound, Code::State, Code::TooLarge, Code::StoreUnavailable, Code::NotFound, Code::JobFailed, Code::JobStopped];
     const SIZE: Size = Size::Medium;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::CHANGE_ERRORS;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -27,6 +28,7 @@ impl Method for RetryJob {
     const NAME: &'static str = "retry_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Run;
+    const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The status that the job has then.";
     type Output = Status;

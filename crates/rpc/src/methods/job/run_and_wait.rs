@@ -7,6 +7,7 @@ use super::waited::Waited;
 use crate::act::{Act, object};
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method, Within};
@@ -32,6 +33,7 @@ impl Method for RunAndWait {
     const LEADING: &'static [&'static str] = &["script", "script_type", "args", "wait_timeout"];
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::RunsWithKey;
     const ERRORS: &'static [Code] = &[
         Code::JobNotFound,
         Code::State,

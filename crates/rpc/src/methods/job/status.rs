@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::LOOK_ERRORS;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -25,6 +26,7 @@ impl Method for GetStatus {
     const NAME: &'static str = "get_status";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = LOOK_ERRORS;
     const RESULT: &'static str = "The status of the job.";
     type Output = Status;

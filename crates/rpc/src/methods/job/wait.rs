@@ -6,6 +6,7 @@ use super::waited::Waited;
 use crate::act::Act;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method, Within};
@@ -36,6 +37,7 @@ impl Method for WaitJob {
     const NAME: &'static str = "wait_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = WAIT_ERRORS;
     const WAITS: bool = true;
     const RESULT: &'static str = "What the job gave.";

@@ -6,6 +6,7 @@ use crate::access::slowed;
 use crate::act::Act;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method, Within};
@@ -36,6 +37,7 @@ impl Method for Authenticate {
     const NAME: &'static str = "authenticate";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Public;
+    const EFFECT: Effect = Effect::Adds;
     const ERRORS: &'static [Code] = &[Code::QueueFull, Code::StoreUnavailable];
     const TELLS_SECRET: bool = true;
     const RESULT: &'static str = "The token of the session, and until when it holds.";

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::host;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -25,6 +26,7 @@ impl Method for FetchNonce {
     const NAME: &'static str = "fetch_nonce";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Public;
+    const EFFECT: Effect = Effect::Reads;
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
     const RESULT: &'static str = "The nonce to sign.";

@@ -5,6 +5,7 @@ use crate::access::slowed;
 use crate::act::Act;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method, Within};
@@ -39,6 +40,7 @@ impl Method for PresentToken {
     const NAME: &'static str = "present_token";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Public;
+    const EFFECT: Effect = Effect::Adds;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
     const RESULT: &'static str = "Whom the token stands for, and until when.";
     type Output = Presented;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::ERRORS;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
@@ -28,6 +29,7 @@ impl Method for GetMessage {
     const NAME: &'static str = "get_message";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The message.";

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::ERRORS;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
@@ -44,6 +45,7 @@ impl Method for ListMessages {
     const NAME: &'static str = "list_messages";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Large;
     const RESULT: &'static str = "The messages.";

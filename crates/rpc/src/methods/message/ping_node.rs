@@ -5,6 +5,7 @@ use crate::act::object;
 use crate::app::App;
 use crate::auth::{Permission, Session};
 use crate::destination::may_go;
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -30,6 +31,7 @@ impl Method for PingNode {
     const NAME: &'static str = "ping_node";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Adds;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "What the node answered.";
     type Output = Pong;

@@ -5,6 +5,7 @@ use crate::act::object;
 use crate::app::App;
 use crate::auth::{Permission, Principal, Session};
 use crate::destination::{may_go, may_go_by};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
@@ -69,6 +70,7 @@ impl Method for SendMessage {
     const NAME: &'static str = "send_message";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Adds;
     const ERRORS: &'static [Code] = &[Code::QueueFull, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The message.";

@@ -5,6 +5,7 @@ use super::{ada, people};
 use crate::act;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -28,6 +29,7 @@ impl Method for DeleteObject {
     const NAME: &'static str = "delete_object";
     const TAG: &'static str = tag::OBJECTS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "Whether there was such an object.";
     type Output = bool;

@@ -5,6 +5,7 @@ use super::people;
 use crate::act;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -26,6 +27,7 @@ impl Method for DropCollection {
     const NAME: &'static str = "drop_collection";
     const TAG: &'static str = tag::OBJECTS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "How many objects there were, or null if that is not known.";
     type Output = Option<u64>;

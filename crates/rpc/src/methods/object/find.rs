@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{object, people};
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
@@ -52,6 +53,7 @@ impl Method for FindObjects {
     const NAME: &'static str = "find_objects";
     const TAG: &'static str = tag::OBJECTS;
     const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Large;
     const RESULT: &'static str = "The objects that fit.";

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::{ada, object, people};
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
@@ -29,6 +30,7 @@ impl Method for GetObject {
     const NAME: &'static str = "get_object";
     const TAG: &'static str = tag::OBJECTS;
     const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The object, or null if there is none.";

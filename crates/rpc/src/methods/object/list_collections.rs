@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::people;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
@@ -24,6 +25,7 @@ impl Method for ListCollections {
     const NAME: &'static str = "list_collections";
     const TAG: &'static str = tag::OBJECTS;
     const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The collections.";

@@ -9,6 +9,7 @@ use super::{ada, object, people};
 use crate::act;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
@@ -74,6 +75,7 @@ impl Method for SetObject {
     const NAME: &'static str = "set_object";
     const TAG: &'static str = tag::OBJECTS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::QueueFull, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The id of the object.";

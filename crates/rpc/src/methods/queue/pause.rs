@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::{audited, named};
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -35,6 +36,7 @@ impl Method for PauseQueue {
     const NAME: &'static str = "pause_queue";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Administer;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::UnknownScriptType, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;

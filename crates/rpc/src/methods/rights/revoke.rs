@@ -5,6 +5,7 @@ use super::ERRORS;
 use crate::act::object;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
@@ -31,6 +32,7 @@ impl Method for Revoke {
     const NAME: &'static str = "revoke";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Administer;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The context as it is now.";

@@ -5,6 +5,7 @@ use super::ERRORS;
 use crate::act::object;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -26,6 +27,7 @@ impl Method for DeleteRunner {
     const NAME: &'static str = "delete_runner";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Administer;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = ERRORS;
     const RESULT: &'static str = "True.";
     type Output = bool;

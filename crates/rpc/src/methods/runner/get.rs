@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::ERRORS;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -25,6 +26,7 @@ impl Method for GetRunner {
     const NAME: &'static str = "get_runner";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = ERRORS;
     const RESULT: &'static str = "The runner.";
     type Output = Runner;

@@ -6,6 +6,7 @@ use crate::act::object;
 use crate::app::App;
 use crate::auth::{Permission, Session};
 use crate::destination::may_go;
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -55,6 +56,7 @@ impl Method for UpdateRunner {
     const NAME: &'static str = "update_runner";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Administer;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The runner as it is now.";
     type Output = Runner;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::act::object;
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -34,6 +35,7 @@ impl Method for CreateSchedule {
     const NAME: &'static str = "create_schedule";
     const TAG: &'static str = tag::SCHEDULES;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::RunsWithKey;
     const ERRORS: &'static [Code] = &[
         Code::State,
         Code::UnknownScriptType,

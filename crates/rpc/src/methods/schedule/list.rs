@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
@@ -37,6 +38,7 @@ impl Method for ListSchedules {
     const NAME: &'static str = "list_schedules";
     const TAG: &'static str = tag::SCHEDULES;
     const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Large;
     const RESULT: &'static str = "The schedules.";

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -40,6 +41,7 @@ impl Method for CheckScript {
     const TAG: &'static str = tag::OPERATION;
     // Compiling takes a while, as running does.
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Reads;
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "What is wrong with the script, if anything was found.";

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
@@ -25,6 +26,7 @@ impl Method for ListFunctions {
     const NAME: &'static str = "list_functions";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Identity;
+    const EFFECT: Effect = Effect::Reads;
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[];
     const SIZE: Size = Size::Medium;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -38,6 +39,7 @@ impl Method for DrainServer {
     const NAME: &'static str = "drain_server";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Operate;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[];
     const RESULT: &'static str = "How far the server has come.";
     type Output = Draining;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::{App, PoolDetails, ServerDetails, ServerInfo as Info};
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::limits::Limits;
@@ -22,6 +23,7 @@ impl Method for ServerInfo {
     const NAME: &'static str = "server_info";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Identity;
+    const EFFECT: Effect = Effect::Reads;
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
     const RESULT: &'static str = "What the server is and allows.";

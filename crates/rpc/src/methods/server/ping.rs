@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -17,6 +18,7 @@ impl Method for Ping {
     const NAME: &'static str = "ping";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Public;
+    const EFFECT: Effect = Effect::Reads;
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[];
     const RESULT: &'static str = "`pong`.";

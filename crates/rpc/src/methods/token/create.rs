@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::act::object;
 use crate::app::App;
 use crate::auth::{Permission, Principal, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -34,6 +35,7 @@ impl Method for CreateToken {
     const NAME: &'static str = "create_token";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Identity;
+    const EFFECT: Effect = Effect::Adds;
     const ERRORS: &'static [Code] = &[Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
     const TELLS_SECRET: bool = true;
     const RESULT: &'static str = "The token; it is shown this once.";

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::auth::{Permission, Session};
+use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
@@ -23,6 +24,7 @@ impl Method for RevokeToken {
     const NAME: &'static str = "revoke_token";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Identity;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;
