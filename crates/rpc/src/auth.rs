@@ -8,7 +8,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::addresses::{AddressHandle, InUse};
 use super::memory::Connection;
-use super::openrpc::ServerAddress;
+use super::served::ServerAddress;
 use super::strangers::Place;
 use hero_access::Login;
 pub use hero_access::Permission;

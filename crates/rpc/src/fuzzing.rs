@@ -16,6 +16,8 @@ use tokio_util::task::TaskTracker;
 use super::access::Access;
 use super::addresses::Addresses;
 use super::auth::{Permission, Session};
+use super::caller::Caller;
+use super::effect::Effect;
 use super::entry::OverHttp;
 use super::error::{Code, Error};
 use super::guard::Concern;
@@ -24,13 +26,11 @@ use super::memory::RequestReservation;
 use super::message;
 use super::method::{Example, Method};
 use super::middleware::{Middleware, Rules, middleware};
-use super::openrpc::Served;
 use super::request_id::LONGEST_ID;
-use super::socket::Caller;
+use super::served::Served;
 use super::strangers::Place;
 use super::table::Table;
 use hero_audit::Audit;
-use hero_model::api::Effect;
 
 /// How many entries a batch may have here: few, so that more are tried, too.
 const BATCH: u32 = 8;

@@ -6,7 +6,9 @@ mod act;
 mod addresses;
 mod app;
 mod auth;
+mod caller;
 mod destination;
+mod effect;
 mod entry;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -32,6 +34,7 @@ mod params;
 mod permissions;
 mod request_id;
 mod serve_error;
+mod served;
 mod server;
 mod socket;
 mod strangers;
@@ -46,9 +49,10 @@ pub use access::Access;
 pub use act::{Act, object};
 pub use app::{App, Drain, PoolDetails, Probes, Readiness, ServerDetails, ServerInfo};
 pub use auth::{Permission, Principal, Session};
+pub use effect::Effect;
 pub use error::Error;
 pub use guard::{Concern, Guard};
-pub use hero_model::api::{Code, Effect};
+pub use hero_model::api::Code;
 pub use http::{Assistants, Visit};
 pub use limits::Limits;
 pub use memory::{BatchAnswers, Size};
@@ -64,8 +68,7 @@ pub use table::Table;
 pub use tls::{Tls, TlsError};
 
 use methods::{
-    actor, context, event, explanation, flow, flow_event, function, identity, job, log, login, message as messages, number, object, queue,
-    result, rights, runner, schedule, server as this, token,
+    actor, context, flow, identity, job, login, message as messages, object, queue, rights, runner, schedule, script, server as this, token,
 };
 
 /// The name of the program, as all of its interfaces say it.
@@ -77,18 +80,18 @@ pub fn table() -> Table {
         .method::<job::CreateJob>()
         .method::<job::CreateJobs>()
         .method::<job::StartJob>()
-        .method::<result::RunAndWait>()
-        .method::<result::WaitJob>()
+        .method::<job::RunAndWait>()
+        .method::<job::WaitJob>()
         .method::<job::StopJob>()
         .method::<job::RetryJob>()
         .method::<job::GetStatus>()
         .method::<job::GetJob>()
-        .method::<result::GetResult>()
-        .method::<log::GetLogs>()
+        .method::<job::GetResult>()
+        .method::<job::GetLogs>()
         .method::<job::ListJobs>()
-        .method::<number::NumberJob>()
+        .method::<job::NumberJob>()
         .method::<job::DeleteJob>()
-        .method::<explanation::ExplainJob>()
+        .method::<job::ExplainJob>()
         .method::<flow::CreateFlow>()
         .method::<flow::RunFlowAndWait>()
         .method::<flow::StartFlow>()
@@ -138,17 +141,17 @@ pub fn table() -> Table {
         .method::<messages::AcknowledgeMessage>()
         .method::<messages::DeleteMessage>()
         .method::<actor::ListActors>()
-        .method::<function::ListFunctions>()
-        .method::<function::CheckScript>()
+        .method::<script::ListFunctions>()
+        .method::<script::CheckScript>()
         .method::<queue::ListQueues>()
         .method::<queue::PauseQueue>()
         .method::<queue::ResumeQueue>()
         .method::<this::ServerInfo>()
         .method::<this::Ping>()
-        .subscription::<event::SubscribeJob>()
-        .subscription::<flow_event::SubscribeFlow>()
-        .subscription::<event::SubscribeEvents>()
-        .subscription::<log::SubscribeLogs>()
+        .subscription::<job::SubscribeJob>()
+        .subscription::<flow::SubscribeFlow>()
+        .subscription::<job::SubscribeEvents>()
+        .subscription::<job::SubscribeLogs>()
         // Nothing is called behind it.
         .method::<this::DrainServer>()
 }

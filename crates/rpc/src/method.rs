@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::act::{self, Act};
 use super::app::App;
 use super::auth::{Permission, Session};
+use super::effect::Effect;
 use super::error::{Code, Error};
 use super::guard::Concern;
 use super::memory::{BatchAnswers, Size};
 use super::params::FromParameters;
-use hero_model::api::Effect;
 
 /// How a method is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,13 +56,12 @@ pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'sta
     const TAG: &'static str;
     /// What it needs from the caller.
     const PERMISSION: Permission;
+    /// What a call does to what is there, which is also whether it may be sent again blindly.
+    const EFFECT: Effect;
     /// The errors it can answer, besides [`Code::COMMON`].
     const ERRORS: &'static [Code];
     /// Whether the audit log has each call. What only reads is there when it is refused, and no more.
     const AUDITED: bool = !matches!(Self::PERMISSION, Permission::Read);
-    /// What a call does to what is there, which is also whether it may be sent again blindly. Both ends of the wire know that of
-    /// [`hero_model::api::METHODS`]; methods of another server name it here.
-    const EFFECT: Effect = Effect::of(Self::NAME);
     /// Whether it waits for a job, as long as its caller wants.
     const WAITS: bool = false;
     /// Whether its answer has a token.

@@ -8,7 +8,6 @@
 //! The examples are one story, in the order of the document: each works on a fresh server after those before it.
 
 mod schema;
-mod served;
 
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
@@ -18,9 +17,9 @@ use serde_json::{Map, Value, json};
 use super::NAME;
 use super::error::{Code, data};
 use super::method::{Method, Subscription};
+use super::served;
 use hero_model::api::Repeatable;
 use schema::{Side, Titles, one_line};
-pub(super) use served::{Served, ServerAddress};
 
 /// Collects the schemas of a document while its methods are described.
 pub(super) struct Describer {

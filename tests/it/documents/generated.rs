@@ -22,13 +22,35 @@ fn the_settings_in_the_documents_are_those_of_the_program() {
     agrees("docs/settings.md", "settings", &hero::server::settings::markdown());
 }
 
+/// Compares a whole file with what the program gives.
+fn is(file: &str, fresh: &str) {
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(root().join(file), fresh).unwrap();
+    }
+    assert_eq!(read(file), fresh, "{file} is stale: run `UPDATE=1 cargo test --test it documents::generated`");
+}
+
 #[test]
 fn the_permissions_in_the_documents_are_those_of_the_program() {
-    let (document, fresh) = ("docs/permissions.md", hero::rpc::permissions());
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(root().join(document), &fresh).unwrap();
-    }
-    assert_eq!(read(document), fresh, "{document} is stale: run `UPDATE=1 cargo test --test it documents::generated`");
+    is("docs/permissions.md", &hero::rpc::permissions());
+}
+
+/// Clients know without a server which calls they may send again.
+#[test]
+fn the_methods_that_clients_know_are_those_of_the_document() {
+    let file = "crates/model/src/api/repeatable.rs";
+    let document: serde_json::Value = serde_json::from_str(hero::rpc::document()).unwrap();
+    let methods = document["methods"].as_array().unwrap().iter().map(|method| (&method["name"], method["x-repeatable"].as_str().unwrap()));
+    let begun = methods.filter(|(name, _)| !name.as_str().unwrap().starts_with("unsubscribe_"));
+    let rows = begun.map(|(name, word)| {
+        let all = [("always", "Always"), ("with_key", "WithKey"), ("never", "Never")];
+        let (_, repeatable) = all.iter().find(|(known, _)| *known == word).unwrap();
+        format!("    ({name}, {repeatable}),\n")
+    });
+    let text = read(file);
+    let (head, rest) = text.split_once("= &[\n").unwrap();
+    let (_, tail) = rest.split_once("];\n").unwrap();
+    is(file, &format!("{head}= &[\n{}];\n{tail}", rows.collect::<String>()));
 }
 
 #[test]

@@ -12,12 +12,14 @@ use std::path::Path;
 /// Commands that only the store may send to Redis, and prefixes of keys that only it may create.
 const OF_REDIS: [&str; 4] = ["redis::", "rhai_tasks", "rhai_task_details", "{ctx:"];
 /// Modules of one crate that must not see each other: a path, and the names forbidden below it.
-const APART: [(&str, &str); 5] = [
+const APART: [(&str, &str); 7] = [
     ("crates/jobs/src/dispatch/", "crate::actor"),
     ("crates/jobs/src/log_file", "crate::actor"),
     ("crates/jobs/src/log_file", "crate::dispatch"),
     ("crates/layouts/src/conveyor/", "crate::rhailib"),
     ("crates/layouts/src/rhailib/", "crate::conveyor"),
+    ("crates/rpc/src/middleware/", "socket::"),
+    ("crates/rpc/src/auth.rs", "openrpc"),
 ];
 /// At this length a file is split.
 const LONGEST: usize = 400;

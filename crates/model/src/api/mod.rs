@@ -2,13 +2,13 @@
 
 mod code;
 mod login;
-mod method;
 mod notice;
+mod repeatable;
 
 pub use code::Code;
 pub use login::{LoggedIn, NewToken, Who};
-pub use method::{Effect, METHODS, Repeatable};
 pub use notice::{Began, Ended, EventNotice, FlowNotice, Heard, Lagged, LogNotice};
+pub use repeatable::Repeatable;
 
 /// The close code for a server that shuts down. Pending messages are written before it.
 pub const GOING_AWAY: u16 = 1001;

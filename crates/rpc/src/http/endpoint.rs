@@ -22,6 +22,7 @@ use super::gzip::{Gzip, takes_gzip};
 use super::streams::Streams;
 use crate::access::Access;
 use crate::auth::{Principal, Session};
+use crate::caller::Caller;
 use crate::entry::{OverHttp, Reply};
 use crate::error::{Code, Error};
 use crate::limits::Limits;
@@ -30,7 +31,7 @@ use crate::memory::{Arrival, Connection, RequestReservation};
 use crate::message;
 use crate::middleware::{Middleware, Rules, middleware};
 use crate::oversize::{IdReader, request_too_large};
-use crate::socket::{Caller, Sockets};
+use crate::socket::Sockets;
 use hero_access as access;
 
 /// Of a body that is too large, at most so many times the limit is read.

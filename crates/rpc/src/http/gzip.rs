@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, header};
 use http_body_util::BodyExt as _;
 use tokio::sync::Semaphore;
 
-use crate::openrpc::Served;
+use crate::served::Served;
 
 /// What is shorter is sent as it is.
 const SHORTEST: usize = 1024;

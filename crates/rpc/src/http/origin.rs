@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
 use super::gzip::vary;
 use crate::auth::Session;
-use crate::openrpc::ServerAddress;
+use crate::served::ServerAddress;
 
 /// The ports that URLs need not name.
 const USUAL: [u16; 2] = [80, 443];

@@ -16,7 +16,7 @@ use super::gzip::{Gzip, compress};
 use super::origin::{OriginCheck, check_origin};
 use crate::app::Probes;
 use crate::auth::Session;
-use crate::openrpc::Served;
+use crate::served::Served;
 
 /// What is answered on connections beyond the limit: only the probes.
 pub(crate) fn probes(probes: Probes, allowed: OriginCheck) -> Router {

@@ -18,11 +18,11 @@ use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::auth::{OpenRequest, Session};
+use crate::caller::Caller;
 use crate::entry::Entry;
 use crate::error::{Code, Error};
 use crate::limits::Limits;
 use crate::middleware::{Rules, middleware};
-use crate::socket::Caller;
 use hero_access as access;
 
 /// The cursor of `ended`: whoever comes back with it is told that there is no more, and stays away.

@@ -1,27 +1,21 @@
-//! The methods and subscriptions, a file per noun.
+//! The methods and subscriptions: a folder per noun, and in it a file per method, with all that the method is.
 
 pub mod actor;
 pub mod context;
-pub mod event;
-pub mod explanation;
 pub mod flow;
-pub mod flow_event;
-pub mod function;
 pub mod identity;
 pub mod job;
-pub mod log;
 pub mod login;
 pub mod message;
 mod notice;
-pub mod number;
 pub mod object;
 mod page;
 pub mod queue;
-pub mod result;
 pub mod rights;
 pub mod runner;
 mod sample;
 pub mod schedule;
+pub mod script;
 pub mod server;
 pub mod token;
 mod wait;

@@ -21,11 +21,11 @@ use jsonrpsee::types::Id;
 
 use super::access::Access;
 use super::auth::Permission;
+use super::caller::Caller;
 use super::error::Error;
 use super::limits::Limits;
 use super::memory::Size;
 use super::method::Kind;
-use super::socket::Caller;
 use super::table::Table;
 use admit::Admit;
 use authorize::Authorize;

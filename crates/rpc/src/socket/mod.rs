@@ -3,7 +3,6 @@
 //! jsonrpsee has a loop of its own for this. But that reads on even if its peer reads nothing, keeps any number of requests in memory,
 //! and accepts frames that are not masked. Methods and subscriptions are still jsonrpsee's.
 
-mod caller;
 mod frame;
 mod writer;
 
@@ -24,6 +23,7 @@ use tokio::sync::{Semaphore, broadcast, mpsc};
 use tokio_util::task::TaskTracker;
 
 use super::auth::Session;
+use super::caller::Caller;
 use super::entry::{Heard, Reply};
 use super::error::Error;
 use super::limits::Limits;
@@ -31,7 +31,6 @@ use super::memory::{Connection, RequestReservation};
 use super::message;
 use super::middleware::{Middleware, Rules, middleware};
 use super::oversize::request_too_large;
-pub(crate) use caller::Caller;
 use frame::{Bounds, Fault, Frames, Incoming};
 use hero_access as access;
 use hero_model::api::{GOING_AWAY, LOGGED_OUT};

@@ -1,0 +1,5 @@
+//! Actors.
+
+mod list;
+
+pub use list::ListActors;

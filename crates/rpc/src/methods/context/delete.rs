@@ -1,0 +1,49 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ERRORS;
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::method::{Example, Method};
+use crate::methods::tag;
+use hero_model::ContextId;
+
+/// Deletes a context with everything in it, for good. Its number is never given again. Gives true: it takes no calls from then on, and what it holds goes
+/// in the background.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteContext {
+    /// The context to delete.
+    context_id: ContextId,
+    /// Whether jobs that have not ended are stopped, and messages that wait to be sent or for their result are lost. Otherwise a context that has some is not
+    /// deleted.
+    #[serde(default)]
+    stop_jobs: bool,
+}
+
+impl Method for DeleteContext {
+    const NAME: &'static str = "delete_context";
+    const TAG: &'static str = tag::ACCESS;
+    const PERMISSION: Permission = Permission::Administer;
+    const EFFECT: Effect = Effect::Replaces;
+    const ERRORS: &'static [Code] = ERRORS;
+    const RESULT: &'static str = "True.";
+    type Output = bool;
+
+    fn examples() -> Vec<Example<Self, bool>> {
+        vec![Example { name: "delete", params: Self { context_id: ContextId(2), stop_jobs: true }, result: true }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
+        app.authority.close_context(self.context_id, self.stop_jobs).await?;
+        app.dispatcher.refuse(self.context_id);
+        Ok(true)
+    }
+}

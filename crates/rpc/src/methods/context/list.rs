@@ -1,0 +1,54 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::app::App;
+use crate::auth::{Permission, Principal, Session};
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::memory::Size;
+use crate::method::{Example, Method};
+use crate::methods::{PageSize, sample, tag};
+use hero_model::ContextPage;
+
+/// Lists contexts in the order of their numbers: those in which the caller has a role, or all for the operator.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListContexts {
+    /// The `next_cursor` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
+    /// The most contexts to give.
+    #[serde(default)]
+    limit: PageSize,
+}
+
+impl Method for ListContexts {
+    const NAME: &'static str = "list_contexts";
+    const TAG: &'static str = tag::ACCESS;
+    const PERMISSION: Permission = Permission::Identity;
+    const EFFECT: Effect = Effect::Reads;
+    const AUDITED: bool = false;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
+    const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The contexts.";
+    type Output = ContextPage;
+
+    fn examples() -> Vec<Example<Self, ContextPage>> {
+        let params = Self { cursor: None, limit: PageSize::default() };
+        vec![Example { name: "contexts", params, result: ContextPage { contexts: vec![sample::context()], next_cursor: None } }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Server
+    }
+
+    async fn call(self, app: &App, session: &Session) -> Result<ContextPage, Error> {
+        let identity = match session.principal() {
+            Principal::Identity(login) => Some(login.identity()),
+            Principal::Operator | Principal::Anonymous => None,
+        };
+        Ok(app.authority.context_page(identity, self.cursor.as_deref(), self.limit.get())?)
+    }
+}

@@ -1,0 +1,18 @@
+//! Contexts: tenants, each with jobs, objects and files of its own.
+
+mod create;
+mod delete;
+mod get;
+mod list;
+mod update;
+
+pub use create::CreateContext;
+pub use delete::DeleteContext;
+pub use get::GetContext;
+pub use list::ListContexts;
+pub use update::UpdateContext;
+
+use crate::error::Code;
+
+/// What looking at contexts, and changing them, can answer.
+const ERRORS: &[Code] = &[Code::State, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];

@@ -1,0 +1,43 @@
+//! Flows: jobs that belong together, and wait for each other.
+
+mod create;
+mod delete;
+mod get;
+mod list;
+mod retry;
+mod run_and_wait;
+mod start;
+mod stop;
+mod subscribe;
+mod wait;
+
+pub use create::CreateFlow;
+pub use delete::DeleteFlow;
+pub use get::GetFlow;
+pub use list::ListFlows;
+pub use retry::RetryFlow;
+pub use run_and_wait::RunFlowAndWait;
+pub use start::StartFlow;
+pub use stop::StopFlow;
+pub use subscribe::SubscribeFlow;
+pub use wait::WaitFlow;
+
+use crate::auth::Session;
+use crate::error::Code;
+use hero_model::FlowSpec;
+
+/// What making a flow can answer.
+const CREATE_ERRORS: &[Code] = &[
+    Code::State,
+    Code::UnknownScriptType,
+    Code::QueueFull,
+    Code::TooLarge,
+    Code::StoreUnavailable,
+    Code::IdempotencyReused,
+    Code::NotFound,
+];
+
+/// `spec` with the session's caller where it names none.
+fn signed(spec: FlowSpec, session: &Session) -> FlowSpec {
+    FlowSpec { caller_id: spec.caller_id.or_else(|| session.caller_id()), ..spec }
+}

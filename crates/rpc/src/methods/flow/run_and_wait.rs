@@ -1,0 +1,85 @@
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio::time::Instant;
+
+use super::signed;
+use crate::act::{Act, object};
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::method::{Example, Method, Within};
+use crate::methods::{Wait, sample, tag};
+use crate::params::{Fault, FromParameters, Given};
+use hero_model::{Flow, FlowSpec};
+
+/// Makes a flow, starts it, waits for its end and gives all that is known of it.
+///
+/// A flow that ends badly is an error, which names the jobs that failed. When the wait runs out the flow goes on, and `get_flow` and `subscribe_flow` show how.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RunFlowAndWait {
+    #[serde(flatten)]
+    spec: FlowSpec,
+    /// How many seconds to wait; 0 looks once.
+    #[serde(default)]
+    wait_timeout: Wait,
+}
+
+/// By hand, because serde's `flatten` copies everything and forgets which fields are unknown.
+impl FromParameters for RunFlowAndWait {
+    fn read(mut given: Given<'_>) -> Result<Self, Fault> {
+        let wait_timeout = given.take("wait_timeout")?.unwrap_or_default();
+        Ok(Self { spec: given.rest()?, wait_timeout })
+    }
+}
+
+impl Method for RunFlowAndWait {
+    const NAME: &'static str = "run_flow_and_wait";
+    const LEADING: &'static [&'static str] = &["jobs", "wait_timeout"];
+    const TAG: &'static str = tag::FLOWS;
+    const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::RunsWithKey;
+    const ERRORS: &'static [Code] = &[
+        Code::State,
+        Code::UnknownScriptType,
+        Code::QueueFull,
+        Code::TooLarge,
+        Code::StoreUnavailable,
+        Code::IdempotencyReused,
+        Code::NotFound,
+        Code::JobFailed,
+        Code::WaitRanOut,
+        Code::JobStopped,
+    ];
+    const WAITS: bool = true;
+    const RESULT: &'static str = "The flow as it ended.";
+    type Output = Flow;
+
+    fn examples() -> Vec<Example<Self, Flow>> {
+        let params = Self { spec: sample::flow_spec(), wait_timeout: Wait::default() };
+        vec![Example { name: "two jobs", params, result: sample::flow(3) }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::NewFlow(&self.spec)
+    }
+
+    async fn call(self, app: &App, session: &Session) -> Result<Flow, Error> {
+        Ok(app.flows().run_and_wait(signed(self.spec, session), self.wait_timeout.duration()).await?)
+    }
+
+    async fn call_within(self, app: &App, session: &Session, within: Within<'_>) -> Result<Flow, Error> {
+        let (context, deadline) = (self.spec.context_id, Instant::now() + self.wait_timeout.duration());
+        let (flow, _) = Box::pin(app.flows().run(signed(self.spec, session))).await?;
+        // The wait is no part of what is done.
+        within.act.done(Some(object("flow", flow)));
+        Ok(app.flows().wait(context, flow, deadline.saturating_duration_since(Instant::now())).await?)
+    }
+
+    async fn notify(self, app: &App, session: &Session, act: &mut Act) -> Result<(), Error> {
+        let (flow, _) = Box::pin(app.flows().run(signed(self.spec, session))).await?;
+        act.done(Some(object("flow", flow)));
+        Ok(())
+    }
+}

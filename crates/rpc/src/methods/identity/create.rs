@@ -1,0 +1,59 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::CHANGE_ERRORS;
+use crate::act::object;
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::method::{Example, Method};
+use crate::methods::{sample, tag};
+use hero_access::IdentityChange;
+use hero_model::{Identity, IdentityId, PublicKey};
+
+/// Makes an identity: somebody who may be given tokens, and rights in contexts.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateIdentity {
+    /// Its public key (secp256k1, uncompressed, hexadecimal). No two identities have the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PublicKey")]
+    pubkey: Option<PublicKey>,
+    /// Where it can be reached, 16 at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    address: Vec<String>,
+}
+
+impl Method for CreateIdentity {
+    const NAME: &'static str = "create_identity";
+    const TAG: &'static str = tag::ACCESS;
+    const PERMISSION: Permission = Permission::Operate;
+    const EFFECT: Effect = Effect::Adds;
+    const ERRORS: &'static [Code] = CHANGE_ERRORS;
+    const RESULT: &'static str = "The identity.";
+    type Output = Identity;
+
+    fn examples() -> Vec<Example<Self, Identity>> {
+        let sample = sample::identity();
+        let another = Identity { identity_id: IdentityId(2), pubkey: None, address: Vec::new(), ..sample.clone() };
+        vec![
+            Example { name: "create", params: Self { pubkey: sample.pubkey.clone(), address: sample.address.clone() }, result: sample },
+            Example { name: "one without a key", params: Self { pubkey: None, address: Vec::new() }, result: another },
+        ]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Server
+    }
+
+    fn made(made: &Self::Output) -> Option<String> {
+        Some(object("identity", made.identity_id))
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<Identity, Error> {
+        let change = IdentityChange { pubkey: self.pubkey, address: Some(self.address) };
+        Ok(app.authority.create_identity(&change).await?)
+    }
+}

@@ -1,0 +1,47 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::act::object;
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::method::{Example, Method};
+use crate::methods::tag;
+use hero_model::IdentityId;
+
+/// Deletes an identity with its tokens: whoever has shown one is logged out. Its number is never given again. Gives true.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteIdentity {
+    /// The identity to delete.
+    identity_id: IdentityId,
+}
+
+impl Method for DeleteIdentity {
+    const NAME: &'static str = "delete_identity";
+    const TAG: &'static str = tag::ACCESS;
+    const PERMISSION: Permission = Permission::Operate;
+    const EFFECT: Effect = Effect::Replaces;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "True.";
+    type Output = bool;
+
+    fn examples() -> Vec<Example<Self, bool>> {
+        vec![Example { name: "delete", params: Self { identity_id: IdentityId(2) }, result: true }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Server
+    }
+
+    fn names(&self) -> Option<String> {
+        Some(object("identity", self.identity_id))
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
+        app.authority.delete_identity(self.identity_id).await?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,55 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::app::App;
+use crate::auth::{Permission, Principal, Session};
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::memory::Size;
+use crate::method::{Example, Method};
+use crate::methods::{PageSize, sample, tag};
+use hero_model::IdentityPage;
+
+/// Lists identities in the order of their numbers. Where callers log in: yourself, and those that have a role in a context in which you have one. A page may
+/// hold fewer than asked for and still have a next.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListIdentities {
+    /// The `next_cursor` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
+    /// The most identities to give.
+    #[serde(default)]
+    limit: PageSize,
+}
+
+impl Method for ListIdentities {
+    const NAME: &'static str = "list_identities";
+    const TAG: &'static str = tag::ACCESS;
+    const PERMISSION: Permission = Permission::Identity;
+    const EFFECT: Effect = Effect::Reads;
+    const AUDITED: bool = false;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
+    const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The identities.";
+    type Output = IdentityPage;
+
+    fn examples() -> Vec<Example<Self, IdentityPage>> {
+        let params = Self { cursor: None, limit: PageSize::default() };
+        vec![Example { name: "identities", params, result: IdentityPage { identities: vec![sample::identity()], next_cursor: None } }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Server
+    }
+
+    async fn call(self, app: &App, session: &Session) -> Result<IdentityPage, Error> {
+        let viewer = match session.principal() {
+            Principal::Identity(login) => Some(login.identity()),
+            Principal::Operator | Principal::Anonymous => None,
+        };
+        Ok(app.authority.identities(viewer, self.cursor.as_deref(), self.limit.get()).await?)
+    }
+}

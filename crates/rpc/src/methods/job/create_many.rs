@@ -1,0 +1,57 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{CREATE_ERRORS, signed};
+use crate::act;
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::memory::Size;
+use crate::method::{Example, Method};
+use crate::methods::{sample, tag};
+use hero_model::{ContextId, JobId, JobSpec};
+
+/// Stores several jobs without starting them: all of them, or none if one is refused. Gives their ids, in order.
+///
+/// Jobs with a `job_id` may name each other, in any order. All are of one context. There are at most 1000, which name at most 2000 others
+/// and have at most 2 MB. The error of a refused job has its place in `data.index`.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateJobs {
+    /// What the jobs are to be.
+    jobs: Vec<JobSpec>,
+}
+
+impl Method for CreateJobs {
+    const NAME: &'static str = "create_jobs";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::AddsWithKey;
+    const ERRORS: &'static [Code] = CREATE_ERRORS;
+    // Not for its answer: a thousand jobs take fifteen times their text, until Redis has taken those before.
+    const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The ids of the jobs, in the order given.";
+    type Output = Vec<JobId>;
+
+    fn examples() -> Vec<Example<Self, Vec<JobId>>> {
+        let job = |script: &str, id: &JobId| JobSpec { script: script.into(), job_id: Some(id.clone()), ..JobSpec::default() };
+        let ids = vec![sample::stopped_job_id(), sample::waiting_job_id(), sample::deleted_job_id()];
+        let jobs = std::iter::zip(["40 + 2", "6 * 7", "84 / 2"], &ids).map(|(script, id)| job(script, id)).collect();
+        vec![Example { name: "create three", params: Self { jobs }, result: ids }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::NewJobs(self.jobs.first().map_or(ContextId(0), |spec| spec.context_id), self.jobs.iter().collect())
+    }
+
+    fn made(ids: &Self::Output) -> Option<String> {
+        act::jobs(ids.iter())
+    }
+
+    async fn call(self, app: &App, session: &Session) -> Result<Vec<JobId>, Error> {
+        let specs = self.jobs.into_iter().map(|spec| signed(spec, session)).collect();
+        Ok(app.dispatcher.create_many(specs).await?)
+    }
+}

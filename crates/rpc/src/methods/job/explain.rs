@@ -1,0 +1,47 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::method::{Example, Method};
+use crate::methods::{sample, tag};
+use hero_model::{ContextId, Explanation, JobId, Reason, Status};
+
+/// Says why a job does not run now: in a word, in a sentence, and with the facts behind them.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainJob {
+    /// The job to look at.
+    job_id: JobId,
+    /// The context it belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for ExplainJob {
+    const NAME: &'static str = "explain_job";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
+    const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "What the job waits for, or why it ended.";
+    type Output = Explanation;
+
+    fn examples() -> Vec<Example<Self, Explanation>> {
+        let (job_id, message) = (sample::waiting_job_id(), "it was never started; start_job starts it");
+        let result = Explanation::new(job_id.clone(), Status::Created, Reason::NotStarted, message);
+        vec![Example { name: "explain", params: Self { job_id, context_id: ContextId(0) }, result }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<Explanation, Error> {
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        Ok(app.dispatcher.explain(self.context_id, &job_id).await?)
+    }
+}

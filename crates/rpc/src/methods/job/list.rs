@@ -1,0 +1,64 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::memory::Size;
+use crate::method::{Example, Method};
+use crate::methods::{PageSize, is_default, sample, tag};
+use hero_model::{ContextId, Job, JobFilter, JobPage, Status};
+
+/// Lists jobs, the newest first.
+///
+/// A page can have fewer jobs than asked for, or none, and still not be the last: that one has no `next_cursor`. A list is for finding
+/// jobs: what is long of one is cut after 1 KB or left out, `truncated` says what, and `get_job` gives all of it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListJobs {
+    /// Which jobs; all that is given must fit.
+    #[serde(default, skip_serializing_if = "is_default")]
+    filter: JobFilter,
+    /// The `next_cursor` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
+    /// The most jobs to give.
+    #[serde(default)]
+    limit: PageSize,
+    /// The context they belong to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for ListJobs {
+    const NAME: &'static str = "list_jobs";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The jobs that fit, the latest first.";
+    type Output = JobPage;
+
+    fn examples() -> Vec<Example<Self, JobPage>> {
+        let filter = JobFilter { status: Some(Status::Finished), ..JobFilter::default() };
+        let params = Self { filter, cursor: None, limit: PageSize::default(), context_id: ContextId(0) };
+        // A list does not say how attempts ended.
+        let job = Job { attempts: Vec::new(), ..sample::job() };
+        vec![Example { name: "finished", params, result: JobPage { jobs: vec![job], next_cursor: None } }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::JobsOf(self.context_id, self.filter.caller_id.as_deref())
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<JobPage, Error> {
+        // Well below what a response may have.
+        let bytes = usize::try_from(app.details.limits.response_bytes / 2).unwrap_or(usize::MAX);
+        let page = app.dispatcher.list_within(self.context_id, &self.filter, self.cursor.as_deref(), self.limit.get(), bytes);
+        Ok(page.await?)
+    }
+}

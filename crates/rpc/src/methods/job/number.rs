@@ -1,0 +1,48 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::method::{Example, Method};
+use crate::methods::{sample, tag};
+use hero_model::{ContextId, JobId};
+
+/// Has a job be seen in Redis as the coordinator's specification has it, too. Gives the key: `job:{caller}:{n}`.
+///
+/// Each change of the job is written there from now on, and the hash goes with the job. A job that has such a key keeps it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NumberJob {
+    /// The job to number.
+    job_id: JobId,
+    /// The context it belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for NumberJob {
+    const NAME: &'static str = "number_job";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Adds;
+    const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "The key in Redis.";
+    type Output = String;
+
+    fn examples() -> Vec<Example<Self, String>> {
+        let params = Self { job_id: sample::job_id(), context_id: ContextId(0) };
+        vec![Example { name: "number", params, result: "job:0:1".to_owned() }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<String, Error> {
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        Ok(app.dispatcher.number(self.context_id, &job_id).await?)
+    }
+}

@@ -1,0 +1,62 @@
+use futures_util::StreamExt as _;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::method::{Example, Items, Subscription};
+use crate::methods::notice::notices_and_gaps;
+use crate::methods::{is_default, sample, tag};
+use hero_model::api::{Began, EventNotice};
+use hero_model::{ContextId, JobFilter, Status};
+
+/// Follows every change of the jobs that fit a filter, from now on or from a cursor. Without a cursor the first item says where it begins.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubscribeEvents {
+    /// Which jobs; all that is given must fit.
+    #[serde(default, skip_serializing_if = "is_default")]
+    filter: JobFilter,
+    /// The `cursor` of the last event that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
+    /// The context they belong to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Subscription for SubscribeEvents {
+    const NAME: &'static str = "subscribe_events";
+    const NOTIFICATION: &'static str = "events";
+    const UNSUBSCRIBE: &'static str = "unsubscribe_events";
+    const TAG: &'static str = tag::SUBSCRIPTIONS;
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    type Item = EventNotice;
+
+    fn examples() -> Vec<Example<Self, EventNotice>> {
+        let filter = JobFilter { status: Some(Status::Finished), ..JobFilter::default() };
+        // From the first that Redis still has.
+        let params = Self { filter, cursor: Some("0-0".into()), context_id: ContextId(0) };
+        let result = EventNotice::Event(sample::event(sample::job_id(), Status::Finished));
+        vec![Example { name: "follow what finishes", params, result }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::JobsOf(self.context_id, self.filter.caller_id.as_deref())
+    }
+
+    async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
+        let (cursor, is_new) = match self.cursor {
+            Some(cursor) => (cursor, false),
+            None => (app.dispatcher.last_change(self.context_id).await?, true),
+        };
+        let items = notices_and_gaps(app.dispatcher.follow_events(self.context_id, self.filter, Some(&cursor)).await?);
+        // Whoever loses the connection before the first change knows what to go on from.
+        let began = is_new.then_some(Ok(EventNotice::Began(Began { cursor })));
+        Ok(futures_util::stream::iter(began).chain(items).boxed())
+    }
+}

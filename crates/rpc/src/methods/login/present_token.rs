@@ -1,0 +1,87 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::slowed;
+use crate::act::Act;
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::method::{Example, Method, Within};
+use crate::methods::{sample, tag};
+use hero_access as access;
+use hero_model::{IdentityId, Timestamp};
+
+/// Has the connection go on with this token: a new one, before that by which it has logged in ends.
+///
+/// On a WebSocket where callers have to log in, the connection is from then on whoever the token stands for, as after `authenticate`: what it waits for and
+/// follows goes on as far as that one may, and ends with an error (1004) where it may not. A token that is none changes nothing. Over HTTP each request has its own
+/// token, so there, and where nobody has to log in, this only tells whose token it is.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PresentToken {
+    /// The token, as `create_token` or `authenticate` gave it.
+    token: String,
+}
+
+/// Whom a token stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Presented {
+    /// Its identity.
+    pub identity_id: IdentityId,
+    /// When the token ends, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub expires_at: Option<Timestamp>,
+}
+
+impl Method for PresentToken {
+    const NAME: &'static str = "present_token";
+    const TAG: &'static str = tag::ACCESS;
+    const PERMISSION: Permission = Permission::Public;
+    const EFFECT: Effect = Effect::Adds;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
+    const RESULT: &'static str = "Whom the token stands for, and until when.";
+    type Output = Presented;
+
+    fn examples() -> Vec<Example<Self, Presented>> {
+        let result = Presented { identity_id: sample::token().identity_id, expires_at: None };
+        vec![Example { name: "go on with a token that create_token made", params: Self { token: sample::SECRET.into() }, result }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Server
+    }
+
+    async fn call(self, app: &App, session: &Session) -> Result<Presented, Error> {
+        let mut unrecorded = Act::NONE;
+        self.present(app, session, &mut unrecorded).await
+    }
+
+    async fn call_within(self, app: &App, session: &Session, within: Within<'_>) -> Result<Presented, Error> {
+        self.present(app, session, within.act).await
+    }
+
+    async fn notify(self, app: &App, session: &Session, act: &mut Act) -> Result<(), Error> {
+        self.present(app, session, act).await.map(drop)
+    }
+}
+
+impl PresentToken {
+    async fn present(self, app: &App, session: &Session, act: &mut Act) -> Result<Presented, Error> {
+        let known = app.authority.known_login(&self.token);
+        let login = match known {
+            Some(login) => login,
+            None => match app.authority.log_in(&self.token).await {
+                Ok(login) => login,
+                Err(error @ access::Error::Unknown) => return Err(slowed(session, error.into()).await),
+                Err(error) => return Err(error.into()),
+            },
+        };
+        act.by(&login);
+        session.log_in(&login);
+        act.done_once_more();
+        Ok(Presented { identity_id: login.identity(), expires_at: login.expires_at() })
+    }
+}

@@ -1,0 +1,78 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ERRORS;
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::memory::Size;
+use crate::method::{Example, Method};
+use crate::methods::{PageSize, sample, tag};
+use hero_model::{ContextId, MessageList, MessagePage, MessageStatus};
+
+/// Lists messages that came and were not fetched, or that are to go out, those that are taken first first; or those of a status.
+///
+/// A page can have fewer messages than asked for, or none, and still not be the last: that one has no `next_cursor`.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListMessages {
+    /// Which list.
+    #[serde(default)]
+    list: MessageList,
+    /// The `next_cursor` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
+    /// The most messages to give.
+    #[serde(default)]
+    limit: PageSize,
+    /// Only messages of this caller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    caller_id: Option<u32>,
+    /// The context that has them.
+    #[serde(default)]
+    context_id: ContextId,
+    /// Only messages of this status, whichever way they go, the one that got it last first: the last 10,000. `list` does not count then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "MessageStatus")]
+    status: Option<MessageStatus>,
+}
+
+impl Method for ListMessages {
+    const NAME: &'static str = "list_messages";
+    const TAG: &'static str = tag::COORDINATOR;
+    const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
+    const ERRORS: &'static [Code] = ERRORS;
+    const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The messages.";
+    type Output = MessagePage;
+
+    fn examples() -> Vec<Example<Self, MessagePage>> {
+        let params = Self {
+            list: MessageList::In,
+            cursor: None,
+            limit: PageSize::default(),
+            caller_id: None,
+            context_id: sample::SHOP,
+            status: None,
+        };
+        let result = MessagePage { messages: vec![sample::message_that_came()], next_cursor: None };
+        vec![Example { name: "what came", params, result }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Messages(self.context_id, self.caller_id)
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<MessagePage, Error> {
+        let Self { list, cursor, limit, caller_id, context_id, status } = self;
+        if let Some(status) = status {
+            return Ok(app.messages.list_of(context_id, status, caller_id, cursor.as_deref(), limit.get()).await?);
+        }
+        Ok(app.messages.list(context_id, list, caller_id, cursor.as_deref(), limit.get()).await?)
+    }
+}

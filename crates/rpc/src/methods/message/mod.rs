@@ -1,0 +1,20 @@
+//! Messages between contexts and nodes.
+
+mod acknowledge;
+mod delete;
+mod get;
+mod list;
+mod ping_node;
+mod send;
+
+pub use acknowledge::AcknowledgeMessage;
+pub use delete::DeleteMessage;
+pub use get::GetMessage;
+pub use list::ListMessages;
+pub use ping_node::PingNode;
+pub use send::SendMessage;
+
+use crate::error::Code;
+
+/// What looking at messages can answer.
+const ERRORS: &[Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];

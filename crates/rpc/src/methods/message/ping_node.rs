@@ -1,0 +1,56 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::act::object;
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::destination::may_go;
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::method::{Example, Method};
+use crate::methods::{sample, tag};
+use hero_model::{Address, ContextId, Pong};
+
+/// Asks who is at an address: the way there, the key of the node that answers, its clock, and how long the answer took. Nothing is stored of it, and where
+/// nobody answers `error` says why.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PingNode {
+    /// Who is asked: `here`, `node:NAME`, `redis://…`, or a node of Mycelium.
+    address: Address,
+    /// The context there.
+    #[serde(default)]
+    target_context: ContextId,
+    /// The context that asks.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for PingNode {
+    const NAME: &'static str = "ping_node";
+    const TAG: &'static str = tag::COORDINATOR;
+    const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Adds;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "What the node answered.";
+    type Output = Pong;
+
+    fn examples() -> Vec<Example<Self, Pong>> {
+        let params = Self { address: "here".parse().expect("an address"), target_context: ContextId(0), context_id: ContextId(0) };
+        vec![Example { name: "here", params, result: sample::pong() }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
+    }
+
+    fn names(&self) -> Option<String> {
+        Some(format!("{} target:{}", object("address", &self.address), self.target_context))
+    }
+
+    async fn call(self, app: &App, session: &Session) -> Result<Pong, Error> {
+        may_go(app, session, &self.address, self.target_context)?;
+        Ok(app.messages.ping(self.context_id, &self.address, self.target_context).await?)
+    }
+}

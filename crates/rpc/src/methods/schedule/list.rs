@@ -1,0 +1,63 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::memory::Size;
+use crate::method::{Example, Method};
+use crate::methods::{PageSize, sample, tag};
+use hero_model::{ContextId, SchedulePage};
+
+/// Lists schedules in the order of their next runs.
+///
+/// A schedule that runs meanwhile may be on two pages; none is left out. A page can have fewer schedules than asked for, or none, and still not
+/// be the last: that one has no `next_cursor`.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListSchedules {
+    /// The `next_cursor` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
+    /// The most schedules to give.
+    #[serde(default)]
+    limit: PageSize,
+    /// Only schedules that this caller created.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    caller_id: Option<String>,
+    /// The context they belong to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for ListSchedules {
+    const NAME: &'static str = "list_schedules";
+    const TAG: &'static str = tag::SCHEDULES;
+    const PERMISSION: Permission = Permission::Read;
+    const EFFECT: Effect = Effect::Reads;
+    const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
+    const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The schedules.";
+    type Output = SchedulePage;
+
+    fn examples() -> Vec<Example<Self, SchedulePage>> {
+        let params = Self { cursor: None, limit: PageSize::default(), caller_id: None, context_id: ContextId(0) };
+        vec![Example { name: "schedules", params, result: SchedulePage { schedules: vec![sample::schedule()], next_cursor: None } }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::JobsOf(self.context_id, self.caller_id.as_deref())
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<SchedulePage, Error> {
+        let mut page = app.dispatcher.list_schedules(self.context_id, self.cursor.as_deref(), self.limit.get()).await?;
+        if let Some(caller) = self.caller_id {
+            page.schedules.retain(|schedule| schedule.job.caller_id.as_ref() == Some(&caller));
+        }
+        Ok(page)
+    }
+}

@@ -1,0 +1,62 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::method::{Example, Method};
+use crate::methods::tag;
+use hero_model::{ContextId, JobError, ScriptType};
+
+/// What is wrong with a script.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScriptCheck {
+    /// What is wrong, and where. Absent if nothing was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "JobError")]
+    pub error: Option<JobError>,
+}
+
+/// Compiles a script without running it, and says what is wrong with it, and where.
+///
+/// It is compiled in a confined process, as the scripts of jobs are. Nothing is found in scripts that are not Rhai or HeroScript, or for whose type this server has no
+/// pool, and where compiling takes longer than 5 s.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CheckScript {
+    /// The source code.
+    script: String,
+    /// The script type that it is written for.
+    #[serde(default = "ScriptType::osis")]
+    script_type: ScriptType,
+    /// The context in which it is to run.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for CheckScript {
+    const NAME: &'static str = "check_script";
+    const TAG: &'static str = tag::OPERATION;
+    // Compiling takes a while, as running does.
+    const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Reads;
+    const AUDITED: bool = false;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "What is wrong with the script, if anything was found.";
+    type Output = ScriptCheck;
+
+    fn examples() -> Vec<Example<Self, ScriptCheck>> {
+        let params = Self { script: "40 + 2".into(), script_type: ScriptType::osis(), context_id: ContextId(0) };
+        vec![Example { name: "a script that compiles", params, result: ScriptCheck { error: None } }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<ScriptCheck, Error> {
+        Ok(ScriptCheck { error: app.dispatcher.check_script(self.context_id, &self.script_type, &self.script).await? })
+    }
+}

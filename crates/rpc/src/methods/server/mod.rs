@@ -1,0 +1,9 @@
+//! The server itself.
+
+mod drain;
+mod info;
+mod ping;
+
+pub use drain::{DrainServer, Draining};
+pub use info::ServerInfo;
+pub use ping::Ping;

@@ -1,0 +1,38 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::method::{Example, Method};
+use crate::methods::tag;
+
+/// Answers `pong`. Keeps a connection alive where WebSocket pings cannot be sent, and measures the way.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ping {}
+
+impl Method for Ping {
+    const NAME: &'static str = "ping";
+    const TAG: &'static str = tag::OPERATION;
+    const PERMISSION: Permission = Permission::Public;
+    const EFFECT: Effect = Effect::Reads;
+    const AUDITED: bool = false;
+    const ERRORS: &'static [Code] = &[];
+    const RESULT: &'static str = "`pong`.";
+    type Output = String;
+
+    fn examples() -> Vec<Example<Self, String>> {
+        vec![Example { name: "ping", params: Self {}, result: "pong".into() }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Server
+    }
+
+    async fn call(self, _: &App, _: &Session) -> Result<String, Error> {
+        Ok("pong".into())
+    }
+}

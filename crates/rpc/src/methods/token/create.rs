@@ -1,0 +1,70 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::act::object;
+use crate::app::App;
+use crate::auth::{Permission, Principal, Session};
+use crate::effect::Effect;
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::method::{Example, Method};
+use crate::methods::{sample, tag};
+use hero_model::api::NewToken;
+use hero_model::{IdentityId, Seconds};
+
+/// Makes a token of an identity. Its `secret` is told only now: it goes into `Authorization: Bearer …`.
+///
+/// An identity may make tokens of its own, 100 at once and one a second from then on: they end with that by which it has logged in, when it expires or is revoked,
+/// at the latest. The operator makes those of all. There are at most 100 of one identity.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateToken {
+    /// Whom it stands for.
+    identity_id: IdentityId,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    name: Option<String>,
+    /// After how many seconds it ends; never, if this is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Seconds")]
+    lifetime: Option<Seconds>,
+}
+
+impl Method for CreateToken {
+    const NAME: &'static str = "create_token";
+    const TAG: &'static str = tag::ACCESS;
+    const PERMISSION: Permission = Permission::Identity;
+    const EFFECT: Effect = Effect::Adds;
+    const ERRORS: &'static [Code] = &[Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
+    const TELLS_SECRET: bool = true;
+    const RESULT: &'static str = "The token; it is shown this once.";
+    type Output = NewToken;
+
+    fn examples() -> Vec<Example<Self, NewToken>> {
+        let token = sample::token();
+        let params = Self { identity_id: token.identity_id, name: token.name.clone(), lifetime: None };
+        vec![Example { name: "create", params, result: NewToken { token, secret: sample::SECRET.into() } }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Identity(self.identity_id)
+    }
+
+    fn made(made: &Self::Output) -> Option<String> {
+        Some(format!("{} {}", object("token", &made.token.token_id), object("identity", made.token.identity_id)))
+    }
+
+    async fn call(self, app: &App, session: &Session) -> Result<NewToken, Error> {
+        if self.lifetime.is_some_and(|lifetime| lifetime.duration().is_zero()) {
+            let message = "a token that ends at once is of no use; leave it out for one that never ends".into();
+            return Err(hero_access::Error::Invalid { param: "lifetime", message }.into());
+        }
+        let by = match session.principal() {
+            Principal::Identity(login) => Some(login),
+            Principal::Operator | Principal::Anonymous => None,
+        };
+        let made = app.authority.create_token(self.identity_id, self.name, self.lifetime.map(Seconds::duration), by.as_deref()).await?;
+        Ok(NewToken { token: made.token, secret: made.secret.reveal().to_owned() })
+    }
+}
