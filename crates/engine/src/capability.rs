@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use hero_model::ScriptType;
 
-/// What scripts may ask their worker for, besides what they have by themselves. The script type implies it, or it is a grant: an operator gives it.
+/// What scripts may ask their actor for, besides what they have by themselves. The script type implies it, or it is a grant: an operator gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Capability {
