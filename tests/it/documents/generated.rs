@@ -84,8 +84,8 @@ fn every_metric_that_the_source_counts_is_explained() {
 
 #[test]
 fn every_key_of_the_program_is_documented() {
-    let (source, documents) = (read("crates/store/src/keys.rs"), [read("docs/protocol.md"), read("docs/layouts.md")].concat());
-    let keys = source.lines().filter_map(|line| line.strip_prefix("//! | `")?.split(" | ").next());
+    let (source, documents) = (read("crates/store/src/keys.md"), [read("docs/protocol.md"), read("docs/layouts.md")].concat());
+    let keys = source.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
     let keys: Vec<&str> = keys.map(|cell| cell.trim_end_matches('`')).collect();
     assert!(keys.len() > 100, "the table is not read right: {keys:?}");
     let has = |name: &str| documents.contains(&format!("`{name}"));

@@ -1,6 +1,6 @@
 //! If another program damages any key, everything else continues, and the error names the key and a fix.
 //!
-//! The keys are those of the table in `crates/store/src/keys.rs`.
+//! The keys are those of the table in `crates/store/src/keys.md`.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! Reads the table of keys in `crates/store/src/keys.rs` for tests.
+//! Reads the table of keys in `crates/store/src/keys.md` for tests.
 
 use hero::keys::Keys;
 use hero::model::Timestamp;
@@ -37,10 +37,10 @@ const KINDS: [&str; 6] = ["string", "list", "set", "zset", "hash", "stream"];
 
 /// Every key of the table, and its type.
 pub(super) fn table() -> Vec<(String, &'static str)> {
-    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/crates/store/src/keys.rs")).unwrap();
+    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/crates/store/src/keys.md")).unwrap();
     let mut found = Vec::new();
-    for line in source.lines().filter(|line| line.starts_with("//! | `")) {
-        let cells: Vec<&str> = line.trim_start_matches("//! |").split(" | ").map(str::trim).collect();
+    for line in source.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = line.trim_start_matches("|").split(" | ").map(str::trim).collect();
         let pattern = cells[0].trim_matches('`');
         let kind = match cells[1].split(' ').next() {
             Some("number") => "string",
