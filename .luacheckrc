@@ -5,7 +5,7 @@ self = false
 read_globals = {
   'redis', 'cjson', 'cmsgpack',
   'commands', 'values', 'keys', 'time', 'leases', 'notes', 'jobs', 'attempts', 'news', 'layouts', 'ends', 'queues', 'routing', 'relations', 'links', 'cycles', 'index', 'filter',
-  'foreign', 'awaited', 'schedules', 'conveyor', 'fair', 'incoming', 'limit', 'masks', 'access', 'flows', 'objects', 'once', 'coordinator', 'calling', 'letters', 'messages', 'message_jobs', 'unsent', 'setback',
+  'foreign', 'awaited', 'schedules', 'conveyor', 'fair', 'incoming', 'limit', 'masks', 'access', 'flows', 'objects', 'once', 'coordinator', 'calling', 'envelopes', 'messages', 'message_jobs', 'unsent', 'setback',
   'functions', 'made_library',
 }
 globals = { 'request' }
