@@ -16,7 +16,7 @@ fn functions_are_listed_found_by_a_word_and_shown_alone() {
     let found = hero.run(&["functions", "base64"]).out;
     assert!(found.contains("base64_encode(") && found.contains("base64_decode_blob(") && !found.contains("join("), "{found}");
     let alone = hero.run(&["functions", "sum"]).out;
-    for part in ["sum(array: array) -> number", "error: an element is no number", "[1, 2, 3.5].sum()", "gives 6.5"] {
+    for part in ["sum(array: array) -> number", "error: an element is not a number", "[1, 2, 3.5].sum()", "gives 6.5"] {
         assert!(alone.contains(part), "{alone}");
     }
     for (word, needs) in [("file_read", "fs"), ("http_get", "net"), ("run_command", "process"), ("redis_ping", "redis")] {
