@@ -99,29 +99,43 @@ fn identify(method: &str, given: &mut Given) {
     }
 }
 
-/// Whether a call waits for something that continues when the call is interrupted.
-fn waits(method: &str) -> bool {
-    matches!(method, "wait_job" | "run_and_wait" | "wait_flow" | "run_flow_and_wait")
+/// A method that waits for something that continues when the call is interrupted.
+struct Waiting {
+    noun: &'static str,
+    /// The parameter with the id, if the method has one.
+    id: Option<&'static str>,
+    /// True if the method creates what it waits for.
+    makes: bool,
+    /// The command that shows how it goes on.
+    more: &'static str,
+}
+
+impl Waiting {
+    fn of(method: &str) -> Option<Self> {
+        let (noun, id, makes, more) = match method {
+            "wait_job" => ("job", Some("job_id"), false, "wait"),
+            "run_and_wait" => ("job", Some("job_id"), true, "wait"),
+            "wait_flow" => ("flow", Some("flow_id"), false, "show"),
+            "run_flow_and_wait" => ("flow", None, true, "show"),
+            _ => return None,
+        };
+        Some(Self { noun, id, makes, more })
+    }
 }
 
 /// Describes what continues when a waiting call is interrupted, and how to stop it.
-fn left(method: &str, params: &Named) -> String {
+fn left(waiting: &Waiting, params: &Named) -> String {
     let given = |name: &str| match serde_json::from_str(params.get(name)?.get()).ok()? {
         Value::String(text) => Some(text),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     };
     let there = given("context_id").filter(|context| context != "0").map(|context| format!(" --context {context}")).unwrap_or_default();
-    let (noun, id, makes, more) = match method {
-        "wait_job" => ("job", given("job_id"), false, "wait"),
-        "run_and_wait" => ("job", given("job_id"), true, "wait"),
-        "wait_flow" => ("flow", given("flow_id"), false, "show"),
-        _ => ("flow", None, true, "show"),
-    };
-    let unless = if makes { "if the server took the call" } else { "unless it has ended" };
-    match (id, given("idempotency_key")) {
+    let Waiting { noun, id, makes, more } = waiting;
+    let unless = if *makes { "if the server took the call" } else { "unless it has ended" };
+    match (id.and_then(given), given("idempotency_key")) {
         (Some(id), _) => {
-            let then = if more == "wait" { "waits on" } else { "shows it" };
+            let then = if *more == "wait" { "waits on" } else { "shows it" };
             format!("{noun} {id} goes on, {unless}; `hero {noun} stop {id}{there}` stops it, `hero {noun} {more} {id}{there}` {then}")
         }
         (None, Some(_)) => format!(
@@ -154,14 +168,14 @@ impl Call {
     async fn call(&self, client: &Client, given: &Given) -> anyhow::Result<Exit> {
         // The parameters contain the timeout.
         let answer = client.call_within::<Value>(Duration::MAX, &self.method, given);
-        let answer = if waits(&self.method) {
+        let answer = if let Some(waiting) = Waiting::of(&self.method) {
             let mut interrupts = signal(SignalKind::interrupt())?;
             tokio::select! {
                 biased;
                 answer = answer => answer?,
                 _ = interrupts.recv() => {
                     let params = given.clone().by_name(&self.method).unwrap_or_default();
-                    return Err(Interrupted(left(&self.method, &params)).into());
+                    return Err(Interrupted(left(&waiting, &params)).into());
                 }
             }
         } else {
@@ -205,8 +219,7 @@ mod tests {
     use super::*;
 
     fn told(method: &str, params: &str) -> String {
-        assert!(waits(method));
-        left(method, &Given::read(params).unwrap().by_name(method).unwrap())
+        left(&Waiting::of(method).unwrap(), &Given::read(params).unwrap().by_name(method).unwrap())
     }
 
     #[test]
@@ -231,6 +244,6 @@ mod tests {
             let told = told(method, params);
             assert!(told.contains(says), "{method} {params}: {told}");
         }
-        assert!(!waits("get_job"));
+        assert!(Waiting::of("get_job").is_none());
     }
 }
