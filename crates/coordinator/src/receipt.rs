@@ -29,8 +29,7 @@ pub struct Receipt {
     pub sent_at: i64,
     /// The digest of the envelope, which identifies it. Empty if the envelope could not be read, or was not signed by
     /// the signer that it names.
-    #[serde(default)]
-    #[serde(rename = "letter")]
+    #[serde(default, rename = "letter")]
     pub envelope: String,
     /// The outcome.
     pub outcome: Outcome,

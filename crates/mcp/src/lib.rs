@@ -105,7 +105,7 @@ const SEARCH: Duration = Duration::from_secs(1);
 enum Gone<'a> {
     /// The end of its request, and whether that means that it cancels the call.
     Request(CancellationToken, bool),
-    /// The end of its input. What is under way at a server that is there is still waited for, as long as the SDK does that.
+    /// The end of the input. Calls at a server that is there are still awaited, as long as the SDK does that.
     Input(&'a CancellationToken),
 }
 

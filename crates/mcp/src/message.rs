@@ -47,7 +47,7 @@ impl Said {
         checked.map_err(|what| if is_notification { Wrong::Notification(what) } else { Wrong::Request(what, id) })
     }
 
-    /// What a message is that has each name once; or what is wrong with it.
+    /// Returns the outline of a message that has each name once, or its error.
     fn checked(body: &[u8], id: Option<RequestId>) -> Result<Self, What> {
         let outline = is_object(body).then(|| serde_json::from_slice::<Outline<'_>>(body).ok()).flatten();
         let outline = outline.ok_or_else(|| What::invalid("a message is one object"))?;

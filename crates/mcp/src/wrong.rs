@@ -21,7 +21,7 @@ pub(super) enum Wrong {
     Notification(What),
 }
 
-/// What is wrong, in the words of JSON-RPC.
+/// An error in the words of JSON-RPC.
 #[derive(Debug, Serialize)]
 pub(super) struct What {
     pub(super) code: i32,
@@ -54,7 +54,7 @@ impl From<What> for Wrong {
 }
 
 impl Wrong {
-    /// What is too large is answered before anything of it is read.
+    /// The text for a message that is too large, which is refused before it is read.
     fn too_large(&self) -> Option<String> {
         match self {
             Self::TooMany => Some(format!("a request to an assistant may have {MOST_VALUES} values; JSON-RPC at / takes more")),

@@ -5,7 +5,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 
 /// The names that lead to the first member of a JSON text that stands in its object a second time, itself the last; nothing if there is none.
 ///
-/// Whoever reads JSON takes one of the two and drops the other without a word, and programs do not agree which.
+/// A reader of JSON takes one of the two and drops the other silently, and programs do not agree which.
 pub fn twice(json: &[u8]) -> Result<Option<Vec<String>>, serde_json::Error> {
     let (mut path, mut reader) = (Vec::new(), serde_json::Deserializer::from_slice(json));
     match Once(&mut path).deserialize(&mut reader).and_then(|()| reader.end()) {

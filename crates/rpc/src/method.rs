@@ -56,7 +56,7 @@ pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'sta
     const TAG: &'static str;
     /// What it needs from the caller.
     const PERMISSION: Permission;
-    /// What a call does to what is there, which is also whether it may be sent again blindly.
+    /// The effect of a call, which also decides whether it may be sent again blindly.
     const EFFECT: Effect;
     /// The errors it can answer, besides [`Code::COMMON`].
     const ERRORS: &'static [Code];
