@@ -131,7 +131,7 @@ impl Endpoint {
     /// Returns the head of a request and its body, with the reservation for the body, or the response that refuses it.
     pub(super) async fn read(&self, session: &Arc<Session>, request: Request) -> Result<(Parts, Vec<u8>, RequestReservation), Response> {
         let most = self.body_limit as usize;
-        // A client that announces its body (`Expect: 100-continue`) is told at once that it is too large.
+        // A client that asks before it sends (`Expect: 100-continue`) learns at once that its body is too large.
         let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
         if request.headers().contains_key(header::EXPECT) && announced.is_some_and(|length| length > most) {
             return Err(too_large(self.body_limit, &IdReader::default()));
