@@ -12,7 +12,8 @@ use std::path::Path;
 /// Commands that only the store may send to Redis, and prefixes of keys that only it may create.
 const OF_REDIS: [&str; 4] = ["redis::", "rhai_tasks", "rhai_task_details", "{ctx:"];
 /// Modules of one crate that must not see each other: a path, and the names forbidden below it.
-const APART: [(&str, &str); 7] = [
+const APART: [(&str, &str); 8] = [
+    ("crates/engine/src/rhai/", "crate::reference"),
     ("crates/jobs/src/dispatch/", "crate::actor"),
     ("crates/jobs/src/log_file", "crate::actor"),
     ("crates/jobs/src/log_file", "crate::dispatch"),
