@@ -147,6 +147,38 @@ fn no_files_use_each_other_in_a_circle() {
     }
 }
 
+/// serde_json's own reader takes some texts for JSON, without a limit to its depth: `tree` reads what others wrote.
+#[test]
+fn no_json_of_others_is_read_by_serde_jsons_own_reader() {
+    let own = ["crates/mcp/src/tools.rs", "crates/model/src/tree.rs"]; // The first reads the document of this program.
+    let mut wrong = Vec::new();
+    for (file, text) in files().iter().filter(|(file, _)| file.ends_with(".rs") && !own.contains(&file.as_str())) {
+        let is_of_tests = file.ends_with("fuzzing.rs")
+            || file.ends_with("/tests.rs")
+            || file.starts_with("src/cli/demo/")
+            || file.starts_with("src/cli/bench/");
+        for (at, line) in code(text).filter(|_| !is_of_tests) {
+            let reads =
+                ["from_str", "from_slice", "from_reader", ".call", ".call_within", ".call_named"].iter().any(|name| line.contains(name));
+            let values = [
+                "::<Value>",
+                "::<serde_json::Value>",
+                ": Value =",
+                ": serde_json::Value =",
+                "<serde_json::Value> =",
+                "<Value> =",
+                "String, Value> =",
+            ]
+            .iter()
+            .any(|name| line.contains(name));
+            if reads && values {
+                wrong.push(format!("{file}:{at}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "use `hero_model::tree`: {wrong:#?}");
+}
+
 #[test]
 fn no_file_is_too_long() {
     for (file, text) in files() {
