@@ -15,8 +15,8 @@ pub(crate) fn compiler(spawner: &Spawner, pools: &[Arc<ContextPool>]) -> Compile
         let checker = || Arc::new(ScriptChecker::new(spawner.clone(), settings.engine.clone()));
         checkers.entry(settings.script_type.clone()).or_insert_with(checker);
     }
-    Arc::new(move |script_type, script| {
+    Arc::new(move |script_type, script, names| {
         let (checker, script) = (checkers.get(script_type).cloned(), script.to_owned());
-        Box::pin(async move { checker?.check(&script).await })
+        Box::pin(async move { checker?.check(&script, names).await })
     })
 }

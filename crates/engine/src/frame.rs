@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::limits::size;
-use super::{Answer, Capability, EngineJob, HostCall, Limits, LogRecord, Program};
+use super::{Answer, Capability, EngineJob, HostCall, Limits, LogRecord, Names, Program};
 use hero_model::{ErrorKind, JobError, Limit, Output, Usage, excerpt};
 
 /// The largest frame, without its length. Larger ones are refused on both sides.
@@ -51,6 +51,8 @@ pub enum ToEngine<'a> {
     Check {
         /// The script.
         script: Cow<'a, str>,
+        /// Whether a call of an unknown function is an error.
+        names: Names,
     },
     /// The answer to a host call of the running script.
     Answer {

@@ -12,8 +12,8 @@ use serde::de::DeserializeOwned;
 
 use super::frame::{FrameError, FromEngine, Inbox, ToEngine, encode};
 use super::{
-    Capability, EngineJob, FileCall, HostCall, JobCall, Limits, LogRecord, NetCall, ProcessCall, RedisCall, RedisCommand, ResourceCall,
-    rhai,
+    Capability, EngineJob, FileCall, HostCall, JobCall, Limits, LogRecord, Names, NetCall, ProcessCall, RedisCall, RedisCommand,
+    ResourceCall, rhai,
 };
 use hero_model::{ContextId, ErrorKind, JobError, JobId, Json, LogLevel, Output, OutputFormat, Usage};
 
@@ -113,7 +113,7 @@ fn to_engine(text: &str) -> [ToEngine<'static>; 5] {
     [
         ToEngine::Hello { limits: Cow::Owned(limits), capabilities: Cow::Borrowed(&Capability::ALL), program: Cow::default() },
         ToEngine::Run { job: Cow::Owned(job), in_repl: number.is_multiple_of(2) },
-        ToEngine::Check { script: Cow::Owned(text.to_owned()) },
+        ToEngine::Check { script: Cow::Owned(text.to_owned()), names: Names::Checked },
         ToEngine::Answer { answer: json(text).ok_or_else(|| text.to_owned()) },
         ToEngine::Stop,
     ]

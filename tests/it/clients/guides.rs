@@ -137,9 +137,7 @@ impl Reader {
     fn writes(&self, language: &str, lines: &[&str]) {
         let name = lines[0].trim_start_matches(['#', '/', ' ']);
         assert!(name.contains('.') && !name.contains([' ', '/']), "a block of {language} names no file: {lines:?}");
-        // JSON has no comments.
-        let kept = if language == "json" { &lines[1..] } else { lines };
-        std::fs::write(self.directory.path().join(name), self.here(&kept.join("\n"))).unwrap();
+        std::fs::write(self.directory.path().join(name), self.here(&lines.join("\n"))).unwrap();
     }
 
     /// Types the text after each `$`, and compares the output. Returns the number of commands.

@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use super::{Child, bounded};
 use crate::frame::{FromEngine, ToEngine};
-use crate::{Died, Limits};
+use crate::{Died, Limits, Names};
 use hero_model::JobError;
 
 impl Child {
@@ -18,14 +18,14 @@ impl Child {
     /// Compiles a script without running it. Returns its error, if there is one.
     ///
     /// An engine that takes longer than `within` is killed. After [`Died`] the state of the script is unknown.
-    pub async fn check(&mut self, script: &str, within: Duration) -> Result<Option<JobError>, Died> {
+    pub async fn check(&mut self, script: &str, names: Names, within: Duration) -> Result<Option<JobError>, Died> {
         if !self.idle {
             return Err(Died::new("the engine is dead or busy").without_job());
         }
         if let Err(error) = self.settings.limits.check_length(script) {
             return Ok(Some(error));
         }
-        self.outbox.put(&ToEngine::Check { script: Cow::Borrowed(script) })?;
+        self.outbox.put(&ToEngine::Check { script: Cow::Borrowed(script), names })?;
         self.idle = false;
         match timeout(within, self.checked()).await {
             Ok(checked) => checked,

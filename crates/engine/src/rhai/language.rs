@@ -4,6 +4,7 @@ use std::thread;
 
 use rhai::packages::{Package, StandardPackage};
 use rhai::{AST, Dynamic, Engine, Module, OptimizationLevel, Scope, Shared};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::cache::{AstCache, Compiled};
@@ -125,11 +126,11 @@ impl Language {
     }
 
     /// Compiles a script that is not to run. Returns its error, if there is one.
-    pub(super) fn check(&mut self, source: &str) -> Option<JobError> {
+    pub(super) fn check(&mut self, source: &str, names: Names) -> Option<JobError> {
         let wrong = || match self.compiled.get(source) {
-            Some(_) => None,
+            Some(script) => names.check(&script.ast, &script.races).err(),
             None if heroscript::is_heroscript(source) => heroscript::check(source, &self.run.capabilities).err(),
-            None => self.compile(source, None).err(),
+            None => self.compile(source, None).and_then(|script| names.check(&script.ast, &script.races)).err(),
         };
         catch_unwind(AssertUnwindSafe(wrong)).unwrap_or_else(|panic| {
             let message = format!("the compiler failed: {}", failure::panic_text(panic.as_ref()));
@@ -203,12 +204,26 @@ fn compiled_with(source: &str, limits: &Limits, run: Option<&Rc<Run>>, races: &R
 }
 
 /// Whether a call of an unknown function is an error. A script may catch it, and another version may have the function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Names {
-    /// It is an error.
+    /// It is an error, and so is a closure that would fail because its receiver is in use.
     Checked,
     /// It is not.
     Any,
+}
+
+impl Names {
+    fn check(self, script: &AST, races: &[Race]) -> Result<(), JobError> {
+        if self == Self::Any {
+            return Ok(());
+        }
+        if let Some(race) = races.first() {
+            return Err(race.error());
+        }
+        namespaces::check(script, &Capability::ALL)?;
+        calls::check(script)
+    }
 }
 
 /// Compiles a script in this process with the default limits of engines, without running it. Returns its error, if
@@ -224,14 +239,7 @@ pub fn check(source: &str, names: Names) -> Result<(), JobError> {
     }
     let thread = thread::Builder::new().stack_size(super::STACK).spawn(move || {
         let (script, races) = compiled(&source, &limits, None)?;
-        if let Some(race) = races.left.first().filter(|_| names == Names::Checked) {
-            return Err(race.error());
-        }
-        if names == Names::Any {
-            return Ok(());
-        }
-        namespaces::check(&script, &Capability::ALL)?;
-        calls::check(&script)
+        names.check(&script, &races.left)
     });
     // If there is no thread, or the compiler panics, the script is unchecked. Its engine will find its errors.
     thread.ok().and_then(|thread| thread.join().ok()).unwrap_or(Ok(()))

@@ -82,8 +82,8 @@ fn serve() -> Result<(), String> {
                 drop(job);
                 run.finish(result, usage);
             }
-            Received::Frame(ToEngine::Check { script }) => {
-                let error = language.check(&script);
+            Received::Frame(ToEngine::Check { script, names }) => {
+                let error = language.check(&script, names);
                 run.pipe.send(vec![FromEngine::Checked { error }]);
             }
             // The frame was sent while its job ended.

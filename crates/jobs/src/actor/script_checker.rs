@@ -5,7 +5,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use hero_engine::{Child, Died, EngineSettings};
+use hero_engine::{Child, Died, EngineSettings, Names};
 use hero_model::JobError;
 use hero_process::Spawner;
 
@@ -33,8 +33,8 @@ impl ScriptChecker {
     }
 
     /// Returns the error in a script, if there is one. Also returns `None` if no engine answered within 5 s.
-    pub async fn check(&self, script: &str) -> Option<JobError> {
-        let known = timeout(TIMEOUT, self.compile(script)).await;
+    pub async fn check(&self, script: &str, names: Names) -> Option<JobError> {
+        let known = timeout(TIMEOUT, self.compile(script, names)).await;
         self.end_when_idle().await;
         match known {
             Ok(Ok(error)) => error,
@@ -49,7 +49,7 @@ impl ScriptChecker {
         }
     }
 
-    async fn compile(&self, script: &str) -> Result<Option<JobError>, Died> {
+    async fn compile(&self, script: &str, names: Names) -> Result<Option<JobError>, Died> {
         let mut engine = self.engine.lock().await;
         // An engine that died, or whose check was abandoned, cannot be used again.
         engine.take_if(|engine| !engine.is_alive());
@@ -60,7 +60,7 @@ impl ScriptChecker {
                 none.insert(started.map_err(|error| Died { how: error.to_string(), had_job: false })?)
             }
         };
-        engine.check(script, TIMEOUT).await
+        engine.check(script, names, TIMEOUT).await
     }
 
     async fn end_when_idle(&self) {

@@ -68,6 +68,7 @@ pub use self::{
 
 use crate::log_file::LogDirectory;
 use hero_audit::Audit;
+use hero_engine::Names;
 use hero_model::{Backoff, ContextId, JobError, Queue, ScriptType, Standing};
 use hero_store::{self as store, Store};
 use served::{Contexts, Served};
@@ -116,7 +117,7 @@ impl Settings {
 /// Returns the error in a script of a type, if one is known. The server sets it, because it has engines: the dispatcher
 /// parses no script.
 #[doc(hidden)]
-pub type Compiler = Arc<dyn Fn(&ScriptType, &str) -> Pin<Box<dyn Future<Output = Option<JobError>> + Send>> + Send + Sync>;
+pub type Compiler = Arc<dyn Fn(&ScriptType, &str, Names) -> Pin<Box<dyn Future<Output = Option<JobError>> + Send>> + Send + Sync>;
 
 /// An answer that needs a call to Redis.
 type Looked<T> = Pin<Box<dyn Future<Output = Result<T, store::Error>> + Send>>;
@@ -169,7 +170,7 @@ impl Dispatcher {
         &self.0.settings.log_directory
     }
 
-    /// Sets the compiler for the scripts of schedules. Only the first call has an effect.
+    /// Sets the compiler for scripts that are only checked. Only the first call has an effect.
     #[doc(hidden)]
     pub fn compile_with(&self, compiler: Compiler) {
         // A second one would use the same pools.

@@ -1,5 +1,6 @@
 use super::timetable::Timetable;
 use super::{Dispatcher, Error};
+use hero_engine::Names;
 use hero_model::{ContextId, JobSpec, Schedule, ScheduleId, SchedulePage, ScheduleSpec, Standing};
 use hero_service::away;
 use hero_store::{self as store, Scheduling, StoredSchedule};
@@ -26,7 +27,8 @@ impl Dispatcher {
             let why = if spec.end_at.is_some() { " before end_at" } else { ": there is no such date" };
             return Err(Error::invalid(param, format!("gives no run{why}")));
         };
-        if let Some(error) = self.compiled(&spec.job.script_type, &spec.job.script).await {
+        // A script may catch the error of an unknown function.
+        if let Some(error) = self.compiled(&spec.job.script_type, &spec.job.script, Names::Any).await {
             return Err(Error::Script(Box::new(error)));
         }
         let id = spec.schedule_id.take().unwrap_or_else(ScheduleId::random).spelled();

@@ -1,5 +1,6 @@
 use super::create::distinct;
 use super::{Dispatcher, Error, InUse};
+use hero_engine::Names;
 use hero_model::{Actor, ContextId, JobError, JobFilter, JobId, JobSpec, Name, RunnerId, ScriptType};
 use hero_store::NewJob;
 
@@ -65,12 +66,12 @@ impl Dispatcher {
     #[doc(hidden)]
     pub async fn check_script(&self, context: ContextId, script_type: &ScriptType, script: &str) -> Result<Option<JobError>, Error> {
         self.store(context).await?;
-        Ok(self.compiled(script_type, script).await)
+        Ok(self.compiled(script_type, script, Names::Checked).await)
     }
 
     /// Returns the same for any context.
-    pub(super) async fn compiled(&self, script_type: &ScriptType, script: &str) -> Option<JobError> {
-        self.0.compiler.get()?(script_type, script).await
+    pub(super) async fn compiled(&self, script_type: &ScriptType, script: &str, names: Names) -> Option<JobError> {
+        self.0.compiler.get()?(script_type, script, names).await
     }
 
     /// Refuses an unknown script type. A type is known if it is built in, configured, or has a live actor somewhere.

@@ -120,9 +120,9 @@ async fn what_cannot_be_meant_is_refused_with_the_reason() {
 async fn a_script_that_does_not_compile_is_refused_before_it_is_stored() {
     let (house, _server, client) = open(0).await;
     let checker = Arc::new(ScriptChecker::new(Spawner::start().unwrap(), pool_settings(house.redis.directory(), 1).engine));
-    house.dispatcher.compile_with(Arc::new(move |script_type, script| {
+    house.dispatcher.compile_with(Arc::new(move |script_type, script, names| {
         let (known, checker, script) = (script_type.as_str() == "osis", checker.clone(), script.to_owned());
-        Box::pin(async move { if known { checker.check(&script).await } else { None } })
+        Box::pin(async move { if known { checker.check(&script, names).await } else { None } })
     }));
     let wrong = json!({"job": {"script": "let y = 1;\nlet x = ;"}, "every": 3600});
     // On a machine that is too busy for an engine to answer in time it is accepted; then another try.
