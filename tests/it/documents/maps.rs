@@ -33,3 +33,15 @@ fn each_file_of_a_crate_stands_in_its_map_or_a_folder_above_it() {
     assert!(lost.is_empty(), "files without a place in the map: {lost:#?}");
     assert!(gone.is_empty(), "places that do not exist: {gone:#?}");
 }
+
+#[test]
+fn the_page_of_the_crate_lists_every_loop() {
+    let page = read("crates/service/README.md");
+    let listed = section(&page, "The loops");
+    let sources = sources(&["src", "crates"]);
+    let lines = sources.iter().flat_map(|(_, text)| text.lines());
+    let loops: Vec<&str> = lines.filter_map(|line| line.strip_prefix("impl Service for ")?.split_whitespace().next()).collect();
+    assert!(loops.len() > 20, "loops are not found any more: {loops:?}");
+    let missing: Vec<&&str> = loops.iter().filter(|name| !listed.contains(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
