@@ -1,7 +1,7 @@
-//! The methods of a [`Store`] by what they concern. Each view borrows the store and costs nothing to make.
+//! The methods of a [`Store`], grouped by subject. Each view borrows the store and costs nothing to make.
 //!
-//! A method that passes on to a function of the library has its name, without the word that the view says already:
-//! `store.flows().create(…)` calls `create_flow.lua`. Others say what they do in words of their own, for example:
+//! A method that passes on to a function of the library has its name, without the word that the name of the view already
+//! has: `store.flows().create(…)` calls `create_flow.lua`. Others say what they do in words of their own, for example:
 //!
 //! - Several methods with the same function: `note_new` and `note_elsewhere` (`note_context`), `take_over`
 //!   (`claim_post`), `clear` (`unschedule`), and `summaries`, `parts` and `within` (`summary`).
@@ -32,7 +32,7 @@ pub struct Flows<'a>(pub(crate) &'a Arc<Inner>);
 #[derive(Clone, Copy)]
 pub struct Messages<'a>(pub(crate) &'a Arc<Inner>);
 
-/// Runners: which group or node runs what has a topic.
+/// Runners: the group or node that runs messages with a topic.
 #[derive(Clone, Copy)]
 pub struct Runners<'a>(pub(crate) &'a Arc<Inner>);
 
@@ -48,11 +48,11 @@ pub struct Objects<'a>(pub(crate) &'a Arc<Inner>);
 #[derive(Clone, Copy)]
 pub struct Schedules<'a>(pub(crate) &'a Arc<Inner>);
 
-/// Identities, tokens and logins; who has which rights in the context.
+/// Identities, tokens and logins, and the rights in the context.
 #[derive(Clone, Copy)]
 pub struct Access<'a>(pub(crate) &'a Arc<Inner>);
 
-/// Actors: which of them live, who holds which registration.
+/// Actors: the live ones, and the holders of registrations.
 #[derive(Clone, Copy)]
 pub struct Actors<'a>(pub(crate) &'a Arc<Inner>);
 
@@ -68,11 +68,11 @@ pub struct Limits<'a>(pub(crate) &'a Arc<Inner>);
 #[derive(Clone, Copy)]
 pub struct Events<'a>(pub(crate) &'a Arc<Inner>);
 
-/// How Redis is: whether it answers, which one it is, how full it is, what in it is spoilt.
+/// The state of Redis: whether it answers, its identity, its memory use, its spoilt keys.
 #[derive(Clone, Copy)]
 pub struct Health<'a>(pub(crate) &'a Arc<Inner>);
 
-/// What loops repeat that concerns no single job: finding what other programs wrote, forgetting what is no longer needed,
+/// The work of loops that concerns no single job: finding what other programs wrote, removing what is no longer needed,
 /// and following the clock. Rounds that move jobs on are with these: `promote`, `release_relatives` and `look_for_ends`
 /// in [`Jobs`], `reap` and `recover` in [`Queues`].
 #[derive(Clone, Copy)]
@@ -104,7 +104,7 @@ impl Store {
         Runners(&self.0)
     }
 
-    /// This context, or in context 0 all of them.
+    /// This context, and in context 0 the list of all contexts.
     pub fn contexts(&self) -> Contexts<'_> {
         Contexts(&self.0)
     }
@@ -129,7 +129,7 @@ impl Store {
         Actors(&self.0)
     }
 
-    /// What is in the layout of conveyor.
+    /// The queues and jobs in the layout of conveyor.
     pub fn conveyor(&self) -> Conveyor<'_> {
         Conveyor(&self.0)
     }
@@ -144,12 +144,12 @@ impl Store {
         Events(&self.0)
     }
 
-    /// How Redis is.
+    /// The state of Redis.
     pub fn health(&self) -> Health<'_> {
         Health(&self.0)
     }
 
-    /// What loops repeat that concerns no single job.
+    /// The work of loops that concerns no single job.
     pub fn maintenance(&self) -> Maintenance<'_> {
         Maintenance(&self.0)
     }
