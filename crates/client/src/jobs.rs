@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::connection::{Client, MOST_LOST};
@@ -75,6 +75,11 @@ impl<'a> QueueNamed<'a> {
     fn new(context_id: ContextId, queue: &'a Queue) -> Self {
         Self { script_type: &queue.script_type, group: queue.target.group(), instance: queue.target.instance(), context_id }
     }
+}
+
+#[derive(Deserialize)]
+struct Draining {
+    running: u32,
 }
 
 /// The methods with their parameter and result types. `openrpc.json` describes each.
@@ -221,8 +226,8 @@ impl Client {
     /// Makes the server take no more jobs and end when its running jobs have ended, or after `timeout` at the latest.
     /// Returns the number of running jobs.
     pub async fn drain_server(&self, timeout: Duration) -> Result<u32, Error> {
-        let draining: Value = self.call("drain_server", json!({ "timeout": Seconds::from(timeout) })).await?;
-        Ok(draining["running"].as_u64().and_then(|running| u32::try_from(running).ok()).unwrap_or(u32::MAX))
+        let draining: Draining = self.call("drain_server", json!({ "timeout": Seconds::from(timeout) })).await?;
+        Ok(draining.running)
     }
 
     /// Returns the server's information about itself.
