@@ -11,6 +11,8 @@
 //! # Next to the actors: through Redis
 //!
 //! ```
+//! use std::time::Duration;
+//!
 //! use hero::Dispatcher;
 //! use hero::model::{JobSpec, Status};
 //!
@@ -20,12 +22,18 @@
 //! # let ground = Ground::new().await?;
 //! # let url = &*ground.url;
 //! let (dispatcher, loops) = Dispatcher::connect(url).await?; // "redis://localhost"
+//! let spec = JobSpec { script: "40 + 2".to_owned(), ..JobSpec::default() };
+//! let (context, patience) = (spec.context_id, Duration::from_secs(60));
 //!
 //! // Any actor of this Redis may run it.
-//! let spec = JobSpec { script: "40 + 2".to_owned(), ..JobSpec::default() };
-//! let id = dispatcher.create_job(spec.clone()).await?;
-//! assert_eq!(dispatcher.get_job_status(&id).await?, Status::Created);
-//! assert_eq!(dispatcher.run_job_and_await_result(spec, "worker").await?, "42");
+//! let result = dispatcher.run_and_wait(spec.clone(), patience).await?;
+//! assert_eq!(result.output, "42");
+//!
+//! // The same in steps.
+//! let id = dispatcher.create(spec).await?;
+//! assert_eq!(dispatcher.status(context, &id).await?, Status::Created);
+//! dispatcher.start(context, &id).await?;
+//! assert_eq!(dispatcher.wait(context, &id, patience).await?.output, "42");
 //!
 //! loops.stop().await;
 //! # Ok(())
@@ -33,6 +41,8 @@
 //! ```
 //!
 //! # With the operations of the legacy layout
+//!
+//! The same under the names that programs for that layout know, in context 0:
 //!
 //! ```
 //! use hero::Dispatcher;

@@ -83,7 +83,7 @@ pub(super) const SECTIONS: [Section; 8] = [
         "docs/decisions/README.md"
         "docs/decisions/01-the-script-thread-reads-its-own-socket.md"
         "docs/decisions/02-256-mb-of-stack-for-the-script-thread.md"
-        "docs/decisions/03-processes-and-log-files-are-floors-below-the-store.md"
+        "docs/decisions/03-processes-and-log-files-stand-below-what-shares-them.md"
         "docs/decisions/04-a-pool-prefetches-short-jobs.md"
         "docs/decisions/05-a-subscription-says-that-it-has-ended.md"
         "docs/decisions/06-more-fields-in-the-hash-of-a-job.md"

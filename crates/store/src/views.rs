@@ -1,7 +1,15 @@
 //! The methods of a [`Store`], grouped by subject. Each view borrows the store and costs nothing to make.
 //!
-//! A method that calls a function of the library has its name, without the word that the name of the view already has:
-//! `store.flows().create(…)` calls `create_flow.lua`.
+//! A method that passes on to a function of the library has its name, without the word that the name of the view already
+//! has: `store.flows().create(…)` calls `create_flow.lua`. Others say what they do in words of their own, for example:
+//!
+//! - Several methods with the same function: `note_new` and `note_elsewhere` (`note_context`), `take_over`
+//!   (`claim_post`), `clear` (`unschedule`), and `summaries`, `parts` and `within` (`summary`).
+//! - A method with more steps, of which the function is one: `create_all_or_none` stages jobs before `commit_jobs`.
+//! - A method whose arguments decide what happens: `set_role` also takes away what `grant` gives.
+//! - A function with a name that says less in Rust: `new_context` gives a number, so `reserve` calls it.
+//!
+//! A view has at most 40 methods; `tests/it/floors/views.rs` counts them.
 
 use std::sync::Arc;
 
@@ -64,7 +72,9 @@ pub struct Events<'a>(pub(crate) &'a Arc<Inner>);
 #[derive(Clone, Copy)]
 pub struct Health<'a>(pub(crate) &'a Arc<Inner>);
 
-/// The work of loops: finding what other programs wrote, and removing what is no longer needed.
+/// The work of loops that concerns no single job: finding what other programs wrote, removing what is no longer needed,
+/// and following the clock. Rounds that move jobs on are with these: `promote`, `release_relatives` and `look_for_ends`
+/// in [`Jobs`], `reap` and `recover` in [`Queues`].
 #[derive(Clone, Copy)]
 pub struct Maintenance<'a>(pub(crate) &'a Arc<Inner>);
 
@@ -139,7 +149,7 @@ impl Store {
         Health(&self.0)
     }
 
-    /// The work of loops.
+    /// The work of loops that concerns no single job.
     pub fn maintenance(&self) -> Maintenance<'_> {
         Maintenance(&self.0)
     }

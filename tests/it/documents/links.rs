@@ -1,5 +1,7 @@
 //! Links have a target, and the files that documents and comments name exist.
 
+use std::collections::BTreeSet;
+
 use super::*;
 
 /// The targets of the links in a line.
@@ -39,8 +41,10 @@ fn relative_links_lead_to_files_and_headings_that_exist() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-/// Files are named from the root, or from one of these places.
-const PLACES: [&str; 5] = ["", "src", "tests/it", "crates/store/src/lua", "crates/store/src/lua/functions"];
+/// Files are named from the root, and those in Lua also from these places.
+const PLACES: [&str; 3] = ["", "crates/store/src/lua", "crates/store/src/lua/functions"];
+/// Names tests from their folder, which `guarantees.rs` checks.
+const OF_TESTS: &str = "docs/guarantees.md";
 /// The prefixes of paths from the root.
 const TOPS: [&str; 10] = ["src/", "crates/", "tests/", "docs/", "clients/", "examples/", "contrib/", "benches/", "fuzz/", "proto/"];
 
@@ -56,7 +60,7 @@ fn paths(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn files_that_the_documents_name_exist() {
     let mut missing = Vec::new();
-    for document in documents() {
+    for document in documents().into_iter().filter(|document| document != OF_TESTS) {
         let text = read(&document);
         let gone = paths(&text).filter(|word| !PLACES.iter().any(|place| root().join(place).join(word).exists()));
         missing.extend(gone.map(|word| format!("{document}: {word}")));
@@ -78,6 +82,42 @@ fn files_that_the_page_of_a_crate_names_exist() {
         });
         missing.extend(gone.map(|word| format!("{page}: {word}")));
     }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// Types of other programs: settings of systemd, and a type of the coordinator's specification.
+const FOREIGN: [&str; 5] = ["DelegateSubgroup", "ProtectControlGroups", "ProtectKernelTunables", "ProtectProc", "RunnerType"];
+
+/// The words of a text, as names in code are written.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+/// Whether a word is written as the names of types are: `HostCall`, not `HERO_PLAIN` or `INFO`.
+fn is_type(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_uppercase()) && word.contains(|c: char| c.is_ascii_lowercase()) && !word.contains('_')
+}
+
+/// Decisions and the pages of crates also name methods, as `Dispatcher::create`.
+#[test]
+fn types_that_decisions_and_the_pages_of_crates_name_exist() {
+    let sources = sources(&["src", "crates"]);
+    let lines = sources.iter().flat_map(|(_, text)| text.lines());
+    let known: BTreeSet<&str> = lines.flat_map(|line| names(line.split("//").next().unwrap_or_default())).collect();
+    let (mut missing, mut many) = (Vec::new(), 0);
+    for page in documents().into_iter().filter(|document| document.starts_with("docs/decisions/")).chain(crate_pages()) {
+        let text = read(&page);
+        for word in prose(&text).flat_map(|line| line.split('`').skip(1).step_by(2)) {
+            let named = names(word).filter(|name| is_type(name) && !word.contains('/') || word.contains("::"));
+            for name in named.filter(|name| !FOREIGN.contains(name)) {
+                many += 1;
+                if !known.contains(name) {
+                    missing.push(format!("{page}: {name} in {word}"));
+                }
+            }
+        }
+    }
+    assert!(many > 400, "names are not found any more: {many}");
     assert!(missing.is_empty(), "{missing:#?}");
 }
 

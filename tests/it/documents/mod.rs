@@ -5,6 +5,7 @@ mod generated;
 mod guarantees;
 mod lines;
 mod links;
+mod maps;
 mod site;
 mod words;
 

@@ -5,6 +5,7 @@ mod chance;
 mod circles;
 mod features;
 mod light;
+mod views;
 
 use std::collections::BTreeMap;
 use std::path::Path;
