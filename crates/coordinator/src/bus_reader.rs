@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout};
 
 use super::bus::{Bus, BusError};
 use super::inbound::Inbound;
-use super::ways::Way;
+use super::remote_connections::Way;
 use hero_service::Service;
 
 /// The pause after something came.

@@ -11,11 +11,11 @@ use super::envelope::{Envelope, Kind};
 use super::inbound::{HERE, Inbound};
 use super::receipt::{Outcome, Receipt};
 use super::receiver::{Attempt, HandedOver, Receivers};
+use super::remote_connections::Place;
 use super::routes::{Route, Routes};
 use super::runner_job;
 use super::signature::{NodeKey, is_right};
 use super::silence::{Silence, Telling};
-use super::ways::Place;
 use hero_jobs::dispatch;
 use hero_jobs::dispatch::Dispatcher;
 use hero_model::{

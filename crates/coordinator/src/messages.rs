@@ -1,5 +1,5 @@
 use super::Error;
-use super::known::Known;
+use super::destinations::Known;
 use super::ping::{Pinger, came};
 use super::runner_job;
 use super::wakes::Wakes;

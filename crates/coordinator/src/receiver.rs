@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::bus::{Bus, BusError};
 use super::envelope::Envelope;
 use super::receipt::{Outcome, Receipt};
+use super::remote_connections::Place;
 use super::signature::NodeKey;
-use super::ways::Place;
 use hero_model::SignerKey;
 
 /// Maximum number of places whose node is remembered.

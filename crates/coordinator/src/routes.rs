@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::bus::{Boxes, Bus, BusError, Mycelium};
-use super::ways::{Place, Way, Ways};
+use super::remote_connections::{Place, Way, Ways};
 use hero_model::{self as model, Address, ContextId, Name, SignerKey};
 use hero_store::{Endpoint, Store};
 

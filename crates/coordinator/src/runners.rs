@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::Error;
-use super::known::Known;
+use super::destinations::Known;
 use hero_jobs::dispatch::{Dispatcher, InUse};
 use hero_model::{ContextId, Name, Runner, RunnerChange, RunnerId, RunnerPage, ScriptType};
 use hero_store::{RunnerStored, Score};

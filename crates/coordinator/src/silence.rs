@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::ways::Place;
+use super::remote_connections::Place;
 
 /// Time that a place is left alone, at first and at most.
 const FIRST: Duration = Duration::from_millis(250);

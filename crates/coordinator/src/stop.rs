@@ -13,8 +13,8 @@ use super::inbound::{Inbound, Refusal, Signer};
 use super::receipt::Receipt;
 use super::receiver::HandedOver;
 use super::recording;
+use super::remote_connections::Place;
 use super::routes::Route;
-use super::ways::Place;
 use hero_model::{ContextId, MessageFormat, MessageKey, MessageType, Name, SignerKey, Timestamp, hex};
 use hero_store::{NewStop, StopReceived, StopTold, Store, StoredMessage};
 

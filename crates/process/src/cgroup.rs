@@ -4,7 +4,7 @@
 //! The system limits a group at once, including the memory that the kernel keeps for it, and can kill it as a whole.
 //! Without groups, [periodic checks](super::held) enforce the same limits.
 
-mod place;
+mod delegation;
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -18,7 +18,7 @@ use rustix::fs::{CWD, FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 use uuid::Uuid;
 
-use self::place::{KILL, SERVER, place};
+use self::delegation::{KILL, SERVER, place};
 use super::closed;
 
 /// Prefix of the names of supervisors' groups. A number follows.

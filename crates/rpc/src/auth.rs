@@ -7,9 +7,9 @@ use tokio::sync::watch;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::addresses::{AddressHandle, InUse};
+use super::anonymous::Place;
 use super::memory::Connection;
 use super::served::ServerAddress;
-use super::strangers::Place;
 use hero_access::Login;
 pub use hero_access::Permission;
 

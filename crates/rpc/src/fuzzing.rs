@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 
 use super::access::Access;
 use super::addresses::Addresses;
+use super::anonymous::Place;
 use super::auth::{Permission, Session};
 use super::caller::Caller;
 use super::effect::Effect;
@@ -29,7 +30,6 @@ use super::method::{Example, Method};
 use super::middleware::{Middleware, Rules, middleware};
 use super::request_id::LONGEST_ID;
 use super::served::Served;
-use super::strangers::Place;
 use super::table::Table;
 use hero_audit::Audit;
 

@@ -8,14 +8,14 @@ use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-pub(crate) use self::fault::Fault;
-use self::fault::listed;
+pub(crate) use self::error::Fault;
+use self::error::listed;
 use self::located::Located;
 use super::error::Error;
 use super::key::Key;
 use hero_model::{Beyond, plain_zeros};
 
-mod fault;
+mod error;
 mod located;
 
 /// The names of a method's parameters, in document order.

@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use super::access::Access;
 use super::addresses::Addresses;
+use super::anonymous::{Place, Strangers};
 use super::app::{App, Probes};
 use super::auth::{Principal, Session};
 use super::http::{AssistantEndpoint, Assistants, Endpoint, Gzip, OriginCheck, router};
@@ -26,7 +27,6 @@ use super::operator;
 use super::overflow::{Overflow, Refusals};
 use super::serve_error::ServeError;
 use super::served::Served;
-use super::strangers::{Place, Strangers};
 use super::table::Table;
 use super::tls::Tls;
 use hero_audit::Audit;
@@ -193,7 +193,7 @@ fn start<C: Send + Sync + 'static>(
 ) -> Result<Serving, ServeError> {
     let local_addr = listeners.first().map(|(_, address)| *address).ok_or(ServeError::Nowhere)?;
     super::memory::announce();
-    super::strangers::announce();
+    super::anonymous::announce();
     let document = Arc::new(Served::new(&table.compact_document()));
     let methods = table.register(app, &settings.limits, &settings.access, &settings.audit, &document)?;
     let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access.clone(), settings.audit.clone()));

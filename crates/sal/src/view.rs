@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, File, OpenOptions};
 use tokio_util::sync::CancellationToken;
 
-use super::place::{PRIVATE, Why, open, told};
+use super::open::{PRIVATE, Why, open, told};
 use super::space::Space;
 use hero_engine::{LARGEST_TEXT, size};
 use hero_model::excerpt;

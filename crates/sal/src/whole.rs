@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use cap_std::fs::{Dir, MetadataExt as _, OpenOptions, Permissions};
 use regex::Regex;
 
-use super::place::{Why, open, told};
+use super::open::{Why, open, told};
 use super::unless_cancelled;
 use super::view::View;
 use super::walk::{Depth, visit};

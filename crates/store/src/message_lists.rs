@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use super::Error;
 use super::codec::Text;
-use super::message_place::{ListPlace, StatusPlace, name_in};
+use super::message_cursor::{ListPlace, StatusPlace, name_in};
 use super::score::Score;
 use crate::views::Messages;
 use hero_model::{MessageKey, MessageList, MessageStatus};

@@ -2,8 +2,8 @@
 
 mod check;
 mod file;
-mod heard;
 mod inputs;
+mod job_outputs;
 mod list;
 mod logs;
 mod numbers;

@@ -4,7 +4,7 @@ use std::time::Duration;
 use clap::Args;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use super::heard::{Heard, Said};
+use super::job_outputs::{Heard, Said};
 use super::tree::{lines, status_of_job};
 use super::{Source, list::status};
 use crate::cli::global::{Global, RECONNECT};

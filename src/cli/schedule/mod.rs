@@ -1,8 +1,8 @@
 //! `hero schedule …`: jobs that run repeatedly.
 
 mod create;
+mod find;
 mod list;
-mod named;
 
 use clap::{Args, Subcommand};
 use serde_json::json;

@@ -6,14 +6,14 @@
 
 mod deletion;
 mod drain;
-mod errands;
 mod look;
+mod messaging;
 mod opening;
+mod pool_permits;
 mod rotation;
 mod runner_pool;
 mod runners;
-mod turn;
-mod turns;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -26,8 +26,8 @@ use tokio_util::task::TaskTracker;
 pub(crate) use look::Follower;
 pub(crate) use rotation::Rotation;
 
-use self::errands::Errand;
-use self::turns::Turns;
+use self::messaging::Errand;
+use self::pool_permits::Turns;
 use super::context_pool::ContextPool;
 use super::pools::{ContextPools, PoolStarter};
 use super::settings::Settings;
@@ -127,7 +127,7 @@ impl Hosting {
         let doors = [const { tokio::sync::Mutex::const_new(()) }; DOORS];
         let places = Arc::new(Semaphore::new(settings.contexts_running));
         let turns = Turns::new(settings.contexts_running);
-        let errands = Arc::new(Semaphore::new(errands::MOST));
+        let errands = Arc::new(Semaphore::new(messaging::MOST));
         let inner = Inner {
             settings,
             dispatcher,

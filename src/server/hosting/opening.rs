@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::errands::Errand;
+use super::messaging::Errand;
 use super::runners::Runners;
 use super::{Hosted, Hosting, MOST_OPEN, Pools, Running, TURN};
 use crate::conveyor::{Closer, Consumer};

@@ -2,7 +2,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::errands::Errands;
+use super::messaging::Errands;
 use super::opening::Why;
 use super::{Hosting, IDLE, Pools, TURN};
 use crate::model::{ContextId, ContextStatus};

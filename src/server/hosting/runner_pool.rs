@@ -4,7 +4,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::turns::Place;
+use super::pool_permits::Place;
 use super::{Hosting, TURN};
 use crate::model::Runner;
 use crate::server::pools::{ContextPools, PoolStarter};

@@ -7,12 +7,12 @@
 
 mod answer;
 mod asking;
-mod attempt;
 mod cause;
 mod ending;
 mod environment;
 mod files;
 mod held;
+mod job_process;
 mod lines;
 mod process;
 mod program;
@@ -23,7 +23,7 @@ mod spawned;
 mod starter;
 mod usage;
 mod v;
-mod worker;
+mod worker_socket;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,18 +38,18 @@ use super::frame::{FromEngine, ToEngine};
 use super::limits::size;
 use super::{EngineJob, Limits};
 use answer::Answer;
-use attempt::{Attempt, clear};
 use files::JobFiles;
 use held::Bounds;
 use hero_model::{ErrorKind, JobError, Limit, Output, Usage};
 use hero_process::confine::{self, CONFINEMENT, JobRights, JobUser, Profile};
 use hero_process::{Init, OURSELVES};
+use job_process::{Attempt, clear};
 pub use program::{Command, Program};
 pub use python::Python;
 pub(super) use result::too_much_memory;
 use starter::{Place, Starter};
 pub use v::V;
-use worker::{Said, Worker};
+use worker_socket::{Said, Worker};
 
 /// The exit code when the supervisor itself failed.
 const FAILED: u8 = 70;

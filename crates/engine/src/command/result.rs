@@ -5,9 +5,9 @@ use std::os::unix::process::ExitStatusExt;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, json_of};
-use super::attempt::Ended;
 use super::ending::Ending;
 use super::held::{DEEPEST, MOST_BYTES, MOST_FILES};
+use super::job_process::Ended;
 use crate::Limits;
 use crate::limits::{FIXED, cpu_time_is_over, result_is_too_long, size};
 use hero_model::{ErrorKind, JobError, Json, Limit, Output, OutputFormat, exact};

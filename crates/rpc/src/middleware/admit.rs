@@ -100,8 +100,8 @@ mod tests {
     use super::*;
     use crate::access::Access;
     use crate::addresses::Addresses;
+    use crate::anonymous::Place;
     use crate::limits::Limits;
-    use crate::strangers::Place;
     use crate::table::Table;
     use hero_audit::Audit;
 

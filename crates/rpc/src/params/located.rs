@@ -5,7 +5,7 @@ use serde::de::value::CowStrDeserializer;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
 use super::Key;
-use super::fault::Fault;
+use super::error::Fault;
 
 /// A deserializer that also reports the path of a fault. Otherwise it reads like the one inside it.
 ///

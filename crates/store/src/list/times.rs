@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::setback::set_back;
+use crate::clock_step::set_back;
 use crate::views::Maintenance;
 use crate::{Error, Inner};
 use hero_model::{JobFilter, Timestamp};

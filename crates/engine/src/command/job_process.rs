@@ -12,7 +12,7 @@ use super::ending::Ending;
 use super::held::Bounds;
 use super::lines::{JobLines, Stream};
 use super::process::{Process, Status};
-use super::worker::{Said, Worker};
+use super::worker_socket::{Said, Worker};
 use super::{Lost, usage};
 use crate::frame::{FromEngine, ToEngine};
 use crate::{EngineJob, Limits};
