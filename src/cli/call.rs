@@ -39,13 +39,13 @@ impl fmt::Display for AsSent {
     }
 }
 
-type Named = BTreeMap<String, Box<RawValue>>;
+type ParamsByName = BTreeMap<String, Box<RawValue>>;
 
 /// Parameters as given. The server checks the values.
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
 enum Given {
-    Named(Named),
+    Named(ParamsByName),
     Placed(Vec<Box<RawValue>>),
 }
 
@@ -60,7 +60,7 @@ impl Given {
     }
 
     /// Returns the parameters by name; `None` if this version does not know the names for all positions.
-    fn by_name(self, method: &str) -> Option<Named> {
+    fn by_name(self, method: &str) -> Option<ParamsByName> {
         let values = match self {
             Self::Named(named) => return Some(named),
             Self::Placed(values) => values,
@@ -124,7 +124,7 @@ impl Waiting {
 }
 
 /// Describes what continues when a waiting call is interrupted, and how to stop it.
-fn left(waiting: &Waiting, params: &Named) -> String {
+fn left(waiting: &Waiting, params: &ParamsByName) -> String {
     let given = |name: &str| match serde_json::from_str(params.get(name)?.get()).ok()? {
         Value::String(text) => Some(text),
         Value::Number(number) => Some(number.to_string()),

@@ -26,7 +26,7 @@ mod silence;
 mod stop;
 mod wakes;
 
-pub use destinations::Known;
+pub use destinations::Destinations;
 pub use error::Error;
 pub use message_loops::{KEPT, MessageLoopSettings, MessageLoops};
 pub use messages::{LONGEST_MESSAGE, Messages};

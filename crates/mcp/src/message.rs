@@ -22,7 +22,7 @@ const ARGUMENTS: [&str; 2] = ["params", "arguments"];
 
 /// The parts of a message that are needed here.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct IncomingMessage {
     pub(super) method: String,
     /// The call that the message cancels, if it does so.
     pub(super) cancels: Option<RequestId>,
@@ -32,7 +32,7 @@ pub(super) struct Said {
 /// The members of `params` by their names.
 type Params<'m> = BTreeMap<String, &'m RawValue>;
 
-impl Said {
+impl IncomingMessage {
     /// Parses and checks a message, as far as necessary.
     pub(super) fn read(body: &[u8]) -> Result<Self, Wrong> {
         if has_too_many_values(body) {
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     fn wrong(body: &str) -> (i32, String, Option<RequestId>) {
-        match Said::read(body.as_bytes()) {
+        match IncomingMessage::read(body.as_bytes()) {
             Err(Wrong::Request(what, id)) => (what.code, what.message, id),
             other => panic!("{body}: {other:?}"),
         }
@@ -229,7 +229,7 @@ mod tests {
         ] {
             assert_eq!(wrong(&body), (code, said.to_owned(), id), "{body}");
         }
-        assert!(Said::read(call(r#"{"a":{"b":1},"b":[{"a":1},{"a":1}]}"#).as_bytes()).is_ok());
+        assert!(IncomingMessage::read(call(r#"{"a":{"b":1},"b":[{"a":1},{"a":1}]}"#).as_bytes()).is_ok());
     }
 
     #[test]
@@ -242,9 +242,9 @@ mod tests {
             assert_eq!((code, id), (-32602, Some(RequestId::Number(7))));
             assert!(said.starts_with(&format!("parameter `args.n[0]` is {number}, beyond")), "{said}");
         }
-        assert!(Said::read(call("-0").as_bytes()).is_ok());
-        assert_eq!(Said::exact(call("-0").into()), call(" 0"));
-        assert_eq!(Said::exact(call("-0.0").into()), call("-0.0"));
+        assert!(IncomingMessage::read(call("-0").as_bytes()).is_ok());
+        assert_eq!(IncomingMessage::exact(call("-0").into()), call(" 0"));
+        assert_eq!(IncomingMessage::exact(call("-0.0").into()), call("-0.0"));
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
         let with = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         let text = |length| format!("\"{}\"", "x".repeat(length));
         for id in ["1", "-1", "\"a\"", &text(LONGEST_ID)] {
-            assert!(Said::read(with(id).as_bytes()).is_ok_and(|said| said.id.is_some()), "{id}");
+            assert!(IncomingMessage::read(with(id).as_bytes()).is_ok_and(|said| said.id.is_some()), "{id}");
         }
         for id in ["null", "1.5", "[1]", "{}", "true", &text(LONGEST_ID + 1), &text(1 << 20)] {
             let (code, said, id) = wrong(&with(id));
@@ -268,7 +268,7 @@ mod tests {
             assert!(code == -32602 && said.contains("tools/call takes") && id == Some(RequestId::Number(7)), "{params}: {said}");
         }
         for params in [r#"{"name":"x"}"#, r#"{"name":"x","arguments":null}"#, r#"{"name":"x","arguments":{},"_meta":{}}"#] {
-            assert!(Said::read(call(params).as_bytes()).is_ok(), "{params}");
+            assert!(IncomingMessage::read(call(params).as_bytes()).is_ok(), "{params}");
         }
     }
 
@@ -281,9 +281,9 @@ mod tests {
             assert_eq!(wrong(body).0, -32600, "{body}");
         }
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
-        assert!(Said::read(answer.as_bytes()).is_ok_and(|said| said.method.is_empty()));
+        assert!(IncomingMessage::read(answer.as_bytes()).is_ok_and(|said| said.method.is_empty()));
         let cancels = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a","reason":"b"}}"#;
-        assert_eq!(Said::read(cancels.as_bytes()).unwrap().cancels, Some(RequestId::String("a".into())));
+        assert_eq!(IncomingMessage::read(cancels.as_bytes()).unwrap().cancels, Some(RequestId::String("a".into())));
     }
 
     #[test]
@@ -318,13 +318,13 @@ mod tests {
             assert!(found == code && message.contains(said) && id == Some(RequestId::Number(7)), "{body}: {found} {message} {id:?}");
         }
         for params in ["null", "{}", r#"{"_meta":null,"cursor":null}"#, r#"{"_meta":{},"cursor":"x"}"#] {
-            assert!(Said::read(with("tools/list", params).as_bytes()).is_ok(), "{params}");
+            assert!(IncomingMessage::read(with("tools/list", params).as_bytes()).is_ok(), "{params}");
         }
     }
 
     #[test]
     fn a_notification_is_not_answered_whatever_is_wrong_with_it() {
-        let answer = |body: &str| Said::read(body.as_bytes()).unwrap_err().into_line();
+        let answer = |body: &str| IncomingMessage::read(body.as_bytes()).unwrap_err().into_line();
         for body in [
             r#"{"method":"notifications/initialized"}"#,
             r#"{"jsonrpc":"1.0","method":"notifications/initialized"}"#,

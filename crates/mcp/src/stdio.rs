@@ -8,7 +8,7 @@ use tokio::io::{
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use super::Assistant;
-use super::message::Said;
+use super::message::IncomingMessage;
 use super::wrong::Wrong;
 
 /// Maximum length of a message, in bytes.
@@ -72,9 +72,9 @@ async fn read(
         if body.is_empty() {
             continue;
         }
-        match Said::read(&body) {
+        match IncomingMessage::read(&body) {
             Ok(_) => {
-                messages.write_all(&Said::exact(body)).await?;
+                messages.write_all(&IncomingMessage::exact(body)).await?;
                 messages.write_all(b"\n").await?;
             }
             Err(wrong) => refuse(&answers, wrong).await,

@@ -116,7 +116,7 @@ pub use layouts::{LayoutQueues, Layouts, Push, queues_of_pool};
 pub use library::script_behind_the_modules;
 pub use mailboxes::Mailboxes;
 pub use managed::{Durability, Foreseen, Managed, PrivateRedis};
-pub use message_cursor::{ListPlace, StatusPlace};
+pub use message_cursor::{ListCursor, StatusCursor};
 pub use message_lists::MessageNames;
 pub use messages::{AwayJob, StoredMessage};
 pub use objects::{EntryRange, IndexEntries, ReadObject, ReadObjects, key_of_entry};
@@ -194,7 +194,7 @@ struct Inner {
     wake_ups: WakeUps,
     direct_starts: DirectStarts,
     surveys: survey::Surveys,
-    told: spoilt::Told,
+    logged_keys: spoilt::LoggedKeys,
     filter_cache: filter_cache::FilterCache,
     runner_types: runner_types::RunnerTypes,
     /// Permits to read long results.
@@ -278,7 +278,7 @@ impl Store {
             wake_ups: WakeUps::default(),
             direct_starts: DirectStarts::default(),
             surveys: survey::Surveys::default(),
-            told: spoilt::Told::default(),
+            logged_keys: spoilt::LoggedKeys::default(),
             filter_cache: filter_cache::FilterCache::default(),
             runner_types: runner_types::RunnerTypes::default(),
             readers: tokio::sync::Semaphore::new(functions::READERS),

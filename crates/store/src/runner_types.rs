@@ -12,7 +12,7 @@ use super::Error;
 use super::codec::{Fields, Text};
 use super::runners::runner;
 use crate::views::Runners;
-use hero_model::{ContextId, Name, Place, Runner, RunnerId, ScriptType};
+use hero_model::{AddressTarget, ContextId, Name, Runner, RunnerId, ScriptType};
 
 /// The list is read again after this time, because another program may have changed a runner without raising the revision.
 const AGAIN: Duration = Duration::from_secs(60);
@@ -127,7 +127,7 @@ impl<'a> Runners<'a> {
                 let Some(runner) = runner(*id, &fields).filter(|_| fields.get("id").is_some()) else { continue };
                 let of_type = found.entry(runner.script_type).or_default();
                 of_type.ids.push(*id);
-                if runner.address.is_some_and(|address| matches!(address.place(), Place::Here)) {
+                if runner.address.is_some_and(|address| matches!(address.target(), AddressTarget::Here)) {
                     of_type.targets.insert(runner.target_context);
                 }
             }

@@ -24,7 +24,7 @@ pub(super) fn result(ended: &Ended, limits: &Limits) -> Result<Output, JobError>
         return Err(ended_early(ending, limits));
     }
     // The script runner has reported the script's error.
-    if let Answer::Told(told) = &ended.answer
+    if let Answer::Messages(told) = &ended.answer
         && let Some(error) = &told.error
     {
         return Err(error.clone());
@@ -32,7 +32,7 @@ pub(super) fn result(ended: &Ended, limits: &Limits) -> Result<Output, JobError>
     match (failure(ended), &ended.answer) {
         (Some(error), _) => Err(error),
         (None, Answer::Written { bytes, .. }) => output(bytes, limits),
-        (None, Answer::Told(told)) => told.output(limits),
+        (None, Answer::Messages(told)) => told.output(limits),
     }
 }
 

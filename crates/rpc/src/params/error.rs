@@ -7,7 +7,7 @@ use hero_model::{Beyond, excerpt, without_position};
 
 /// A fault in the parameters of a call, with its place, described for the caller.
 #[derive(Debug)]
-pub struct Fault {
+pub struct ParamsError {
     /// The path of the wrong value, such as `jobs[3].labels.colour`. Empty if it concerns all parameters together.
     path: String,
     wrong: Wrong,
@@ -32,7 +32,7 @@ const LONGEST: usize = 48;
 /// Messages repeat no values of this parameter: they may be secrets, and refusals are logged.
 const SECRET: &str = "env_vars";
 
-impl Fault {
+impl ParamsError {
     /// Returns the fault of an unknown parameter `name`; `known` are those that exist.
     pub(super) fn unknown<T: AsRef<str>>(name: &str, known: &[T]) -> Self {
         Self { path: String::new(), wrong: Wrong::Unknown(listed(known)) }.inside(name)
@@ -96,7 +96,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ParamsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = &self.path;
         match &self.wrong {
@@ -111,9 +111,9 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ParamsError {}
 
-impl Error for Fault {
+impl Error for ParamsError {
     fn custom<T: fmt::Display>(text: T) -> Self {
         Self { path: String::new(), wrong: Wrong::Said(text.to_string()) }
     }
