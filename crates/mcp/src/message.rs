@@ -11,7 +11,7 @@ use serde::de::Deserializer;
 use serde_json::value::RawValue;
 
 use super::has_too_many_values;
-use super::wrong::{What, Wrong};
+use super::rejection::{Rejection, What};
 use hero_model::{Beyond, excerpt, plain_zeros, twice, without_position};
 use hero_rpc::LONGEST_ID;
 
@@ -34,17 +34,17 @@ type Params<'m> = BTreeMap<String, &'m RawValue>;
 
 impl IncomingMessage {
     /// Parses and checks a message, as far as necessary.
-    pub(super) fn read(body: &[u8]) -> Result<Self, Wrong> {
+    pub(super) fn read(body: &[u8]) -> Result<Self, Rejection> {
         if has_too_many_values(body) {
-            return Err(Wrong::TooMany);
+            return Err(Rejection::TooMany);
         }
-        let twice = twice(body).map_err(|error| Wrong::from(What::parse_error(without_position(&error.to_string()))))?;
+        let twice = twice(body).map_err(|error| Rejection::from(What::parse_error(without_position(&error.to_string()))))?;
         let (id, is_notification) = head(body);
         let checked = match twice {
             Some(path) => Err(given_twice(&path)),
             None => Self::checked(body, id.clone()),
         };
-        checked.map_err(|what| if is_notification { Wrong::Notification(what) } else { Wrong::Request(what, id) })
+        checked.map_err(|what| if is_notification { Rejection::Notification(what) } else { Rejection::Request(what, id) })
     }
 
     /// Returns the outline of a message that has each name once, or its error.
@@ -95,9 +95,9 @@ impl IncomingMessage {
     }
 
     /// Returns the error for a message that the SDK cannot read.
-    pub(super) fn unreadable(&self) -> Wrong {
+    pub(super) fn unreadable(&self) -> Rejection {
         let what = What::invalid("this is no message of the Model Context Protocol, or lacks what one of its method has");
-        Wrong::Request(what, self.id.clone())
+        Rejection::Request(what, self.id.clone())
     }
 }
 
@@ -208,7 +208,7 @@ mod tests {
 
     fn wrong(body: &str) -> (i32, String, Option<RequestId>) {
         match IncomingMessage::read(body.as_bytes()) {
-            Err(Wrong::Request(what, id)) => (what.code, what.message, id),
+            Err(Rejection::Request(what, id)) => (what.code, what.message, id),
             other => panic!("{body}: {other:?}"),
         }
     }
