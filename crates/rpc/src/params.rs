@@ -36,7 +36,7 @@ pub(super) fn parse<P: FromParameters>(raw: Option<&str>, names: &Names) -> Resu
     };
     let parsed = given.and_then(|mut named| {
         named.retain(|(_, value)| value.get() != "null");
-        P::read(Given { named })
+        P::read(GivenParams { named })
     });
     parsed.map_err(|fault| Error::Params(fault.to_string()))
 }
@@ -49,21 +49,21 @@ pub fn read_as_parameter<T: DeserializeOwned>(text: &str, name: &str) -> Result<
 /// A type that can be read from the parameters of a call. Every deserializable type is one.
 pub trait FromParameters: Sized {
     /// Reads the type. Parameters that are `null` were removed, and every name is known.
-    fn read(given: Given<'_>) -> Result<Self, ParamsError>;
+    fn read(given: GivenParams<'_>) -> Result<Self, ParamsError>;
 }
 
 impl<P: DeserializeOwned> FromParameters for P {
-    fn read(given: Given<'_>) -> Result<Self, ParamsError> {
+    fn read(given: GivenParams<'_>) -> Result<Self, ParamsError> {
         given.rest()
     }
 }
 
 /// The parameters that a call gives.
-pub struct Given<'g> {
+pub struct GivenParams<'g> {
     named: NamedParams<'g, 'g>,
 }
 
-impl Given<'_> {
+impl GivenParams<'_> {
     /// Removes one parameter and returns it, if it was given.
     pub(super) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, ParamsError> {
         let Some(at) = self.named.iter().position(|(other, _)| *other == name) else { return Ok(None) };

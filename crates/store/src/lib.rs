@@ -108,7 +108,7 @@ pub use functions::{
 };
 pub use functions::{NewStop, StopReceived, StopTold};
 pub use granted::{GrantedRedis, NotGranted};
-pub use host_call::{Asked, HostCallId};
+pub use host_call::{HostCallId, HostCallResult};
 pub use inbox::{Audience, Inbox, Waiter};
 pub use info::{Counters, StoreInfo};
 pub use layouts::{LayoutQueues, Layouts, Push, queues_of_pool};

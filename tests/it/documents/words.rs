@@ -24,7 +24,8 @@ const GONE: [(&str, &str); 15] = [
 ];
 
 /// Names that say nothing alone. More than one type with such a name would give it several meanings.
-const VAGUE: [&str; 9] = ["Fault", "Heard", "Named", "Outcome", "Place", "Said", "Told", "Turn", "Way"];
+const VAGUE: [&str; 14] =
+    ["Asked", "Fault", "Given", "Heard", "Kept", "Known", "Named", "Outcome", "Place", "Said", "Told", "Turn", "Way", "Wrong"];
 
 /// Types that share a name with a word of ours, because another system has the word.
 const FOREIGN: [(&str, &str); 1] = [("Context", "crates/layouts/src/conveyor/add.rs")];
