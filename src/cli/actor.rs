@@ -15,7 +15,7 @@ use crate::server::settings::{Flags, resolve};
 /// Actors for the jobs of a shared Redis, or the list of live actors.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(super) struct Actor {
+pub(super) struct ActorCommand {
     #[command(subcommand)]
     command: Option<Look>,
     #[command(flatten)]
@@ -41,7 +41,7 @@ struct List {
     context: u32,
 }
 
-impl Actor {
+impl ActorCommand {
     pub(super) fn main(&self, global: &Global) -> anyhow::Result<Exit> {
         if let Some(Look::List(look)) = &self.command {
             global.warn_of_misspelt_variables();

@@ -33,7 +33,7 @@ Anybody with the key can forge a log that passes. So note the last record elsewh
 
 /// The location of a log.
 #[derive(Debug, Args)]
-struct Place {
+struct LogLocation {
     /// The directory of the log [default: HERO_AUDIT_DIR, else audit in the data directory]
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
@@ -42,7 +42,7 @@ struct Place {
 #[derive(Debug, Args)]
 pub(super) struct TailCommand {
     #[command(flatten)]
-    place: Place,
+    location: LogLocation,
     /// Number of records to show
     #[arg(short = 'n', long = "lines", value_name = "N", default_value_t = 20)]
     count: usize,
@@ -63,7 +63,7 @@ pub(super) struct TailCommand {
 #[derive(Debug, Args)]
 pub(super) struct Verify {
     #[command(flatten)]
-    place: Place,
+    location: LogLocation,
     /// The file with the key [default: HERO_AUDIT_KEY_FILE, else audit.key next to the directory, or in the data
     /// directory]
     #[arg(long, value_name = "FILE")]
@@ -90,7 +90,7 @@ fn data() -> Option<PathBuf> {
     environment.get("HERO_DATA").filter(|data| !data.is_empty()).map(PathBuf::from).or_else(|| default_data(&environment))
 }
 
-impl Place {
+impl LogLocation {
     fn directory(&self) -> anyhow::Result<PathBuf> {
         let given = || std::env::var_os("HERO_AUDIT_DIR").filter(|given| !given.is_empty()).map(PathBuf::from);
         let found = self.directory.clone().or_else(given).or_else(|| Some(data()?.join("audit")));
@@ -109,7 +109,7 @@ impl AuditCommand {
 
 impl TailCommand {
     async fn main(&self, json: bool) -> anyhow::Result<Exit> {
-        let (records, mut tail) = Tail::open(&self.place.directory()?, self.count, |entry| self.wants(entry))?;
+        let (records, mut tail) = Tail::open(&self.location.directory()?, self.count, |entry| self.wants(entry))?;
         if json {
             records.iter().try_for_each(show_json)?;
         } else if !records.is_empty() {
@@ -191,7 +191,7 @@ fn ending(style: Style, entry: &Entry) -> Line {
 
 impl Verify {
     fn main(&self, json: bool) -> anyhow::Result<Exit> {
-        let directory = self.place.directory()?;
+        let directory = self.location.directory()?;
         let key = self.key(&directory)?;
         let report = verify(&directory, &key, self.expect.as_ref()).map_err(|error| match error {
             error @ crate::audit::Error::NoLog(_) => {

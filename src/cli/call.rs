@@ -39,17 +39,17 @@ impl fmt::Display for AsSent {
     }
 }
 
-type Named = BTreeMap<String, Box<RawValue>>;
+type ParamsByName = BTreeMap<String, Box<RawValue>>;
 
 /// Parameters as given. The server checks the values.
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
-enum Given {
-    Named(Named),
+enum CallParams {
+    Named(ParamsByName),
     Placed(Vec<Box<RawValue>>),
 }
 
-impl Given {
+impl CallParams {
     fn read(text: &str) -> Result<Self, Usage> {
         let wrong = |error: serde_json::Error| Usage(format!("the parameters: {}", crate::model::without_position(&error.to_string())));
         match text.trim_ascii_start().as_bytes().first() {
@@ -60,7 +60,7 @@ impl Given {
     }
 
     /// Returns the parameters by name; `None` if this version does not know the names for all positions.
-    fn by_name(self, method: &str) -> Option<Named> {
+    fn by_name(self, method: &str) -> Option<ParamsByName> {
         let values = match self {
             Self::Named(named) => return Some(named),
             Self::Placed(values) => values,
@@ -90,8 +90,8 @@ fn unknown(name: &str) -> Option<String> {
 
 /// Adds an id to a `run_and_wait` call, so that the job is known even if the wait is interrupted. A call with an
 /// idempotency key may stand for a job that already has an id.
-fn identify(method: &str, given: &mut Given) {
-    if let ("run_and_wait", Given::Named(named)) = (method, given) {
+fn identify(method: &str, given: &mut CallParams) {
+    if let ("run_and_wait", CallParams::Named(named)) = (method, given) {
         let has = |name: &str| named.get(name).is_some_and(|value| value.get() != "null");
         if !has("job_id") && !has("idempotency_key") {
             named.insert("job_id".to_owned(), to_raw_value(&JobId::random()).expect("a text can be written"));
@@ -124,7 +124,7 @@ impl Waiting {
 }
 
 /// Describes what continues when a waiting call is interrupted, and how to stop it.
-fn left(waiting: &Waiting, params: &Named) -> String {
+fn left(waiting: &Waiting, params: &ParamsByName) -> String {
     let given = |name: &str| match serde_json::from_str(params.get(name)?.get()).ok()? {
         Value::String(text) => Some(text),
         Value::Number(number) => Some(number.to_string()),
@@ -148,7 +148,7 @@ fn left(waiting: &Waiting, params: &Named) -> String {
 
 impl Call {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
-        let mut given = Given::read(&self.params.clone().text("JSON")?)?;
+        let mut given = CallParams::read(&self.params.clone().text("JSON")?)?;
         identify(&self.method, &mut given);
         let client = global.connect().await?;
         let called = match self.method.strip_prefix("subscribe_") {
@@ -165,7 +165,7 @@ impl Call {
         }
     }
 
-    async fn call(&self, client: &Client, given: &Given) -> anyhow::Result<Exit> {
+    async fn call(&self, client: &Client, given: &CallParams) -> anyhow::Result<Exit> {
         // The parameters contain the timeout.
         let answer = client.call_within::<Box<RawValue>>(Duration::MAX, &self.method, given);
         let answer = if let Some(waiting) = Waiting::of(&self.method) {
@@ -187,7 +187,7 @@ impl Call {
     }
 
     /// Prints the items of a subscription, each once, even after a lost connection.
-    async fn follow(&self, global: &Global, client: &Client, topic: &str, given: Given) -> anyhow::Result<Exit> {
+    async fn follow(&self, global: &Global, client: &Client, topic: &str, given: CallParams) -> anyhow::Result<Exit> {
         let Some(params) = given.by_name(&self.method) else {
             return Err(Usage(format!("give the parameters of {} by their names, in a JSON object", self.method)).into());
         };
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     fn told(method: &str, params: &str) -> String {
-        left(&Waiting::of(method).unwrap(), &Given::read(params).unwrap().by_name(method).unwrap())
+        left(&Waiting::of(method).unwrap(), &CallParams::read(params).unwrap().by_name(method).unwrap())
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) struct Check {
 }
 
 /// A fault of a file.
-enum Fault {
+enum CheckError {
     /// The file cannot be checked.
     Unknown(anyhow::Error),
     /// The script does not compile.
@@ -39,7 +39,7 @@ impl Check {
             return Err(not_compiled(script_type).into());
         }
         let found = self.files.iter().filter_map(|file| Some((file.as_path(), self.fault(file)?)));
-        let found: Vec<(&Path, Fault)> = found.collect();
+        let found: Vec<(&Path, CheckError)> = found.collect();
         if json {
             let found: Vec<_> = found.iter().map(|(file, fault)| json!({ "file": name(file), "error": fault.error() })).collect();
             output::json(&found)?;
@@ -49,17 +49,17 @@ impl Check {
         Ok(if found.is_empty() { Exit::Ok } else { Exit::Other })
     }
 
-    fn fault(&self, file: &Path) -> Option<Fault> {
+    fn fault(&self, file: &Path) -> Option<CheckError> {
         let by_name = language::of_file(file).filter(|script_type| self.script_type.is_none() && !script_type.is_built_in());
         if let Some(script_type) = by_name {
-            return Some(Fault::Unknown(anyhow::Error::from(not_compiled(&script_type)).context(name(file))));
+            return Some(CheckError::Unknown(anyhow::Error::from(not_compiled(&script_type)).context(name(file))));
         }
         let script = match read_script(file) {
             Ok(script) => as_rhai(script),
-            Err(error) => return Some(Fault::Unknown(error)),
+            Err(error) => return Some(CheckError::Unknown(error)),
         };
         let error = crate::engine::check(&script, crate::engine::Names::Checked).err()?;
-        Some(Fault::Script { script, error })
+        Some(CheckError::Script { script, error })
     }
 }
 
@@ -67,7 +67,7 @@ fn not_compiled(script_type: &ScriptType) -> Usage {
     Usage(format!("scripts of type {script_type} are not compiled here, only those of osis and sal"))
 }
 
-impl Fault {
+impl CheckError {
     /// Returns the fault in the form for programs.
     fn error(&self) -> JobError {
         match self {

@@ -84,7 +84,7 @@ enum Command {
     /// Start a server with its actors
     Serve(serve::Serve),
     /// Start actors for another machine's server, or list live actors
-    Actor(actor::Actor),
+    Actor(actor::ActorCommand),
     /// Make a server stop taking jobs, and exit when its running jobs have ended
     Drain(drain::Drain),
     /// Run a script as a job, show its log and print its result

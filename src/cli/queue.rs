@@ -14,9 +14,9 @@ pub(super) enum Queue {
     /// List work queues with their waiting jobs and their actors
     List(List),
     /// Pause a queue: running jobs continue, and new ones wait
-    Pause(Named),
+    Pause(QueueArgs),
     /// Resume a paused queue
-    Resume(Named),
+    Resume(QueueArgs),
 }
 
 /// The queues to list.
@@ -29,7 +29,7 @@ pub(super) struct List {
 
 /// A queue, with all its priorities.
 #[derive(Debug, Args)]
-pub(super) struct Named {
+pub(super) struct QueueArgs {
     /// The script type of its jobs
     #[arg(value_name = "TYPE", value_parser = Types, hide_possible_values = true)]
     script_type: ScriptType,
@@ -44,7 +44,7 @@ pub(super) struct Named {
     context: u32,
 }
 
-impl Named {
+impl QueueArgs {
     /// Whether a queue is this one, in any priority.
     fn means(&self, queue: &QueueInfo) -> bool {
         let target = self.queue().target;

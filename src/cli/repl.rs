@@ -47,18 +47,18 @@ impl Repl {
         let mut engine = Child::start(&spawner, &settings).await?;
         let mut lines = Lines::open()?;
         while let Some(line) = lines.next()? {
-            match Said::of(&line) {
-                Said::Nothing => continue,
-                Said::End => break,
-                Said::Help => {
+            match ReplInput::of(&line) {
+                ReplInput::Nothing => continue,
+                ReplInput::End => break,
+                ReplInput::Help => {
                     output::lines(HELP)?;
                     continue;
                 }
-                Said::HelpWith(word) => {
+                ReplInput::HelpWith(word) => {
                     functions::tell(&self.script_type, word)?;
                     continue;
                 }
-                Said::Script => {}
+                ReplInput::Script => {}
             }
             evaluate(&mut engine, line, matches!(lines, Lines::Typed { .. })).await?;
             if !engine.is_alive() {
@@ -82,7 +82,7 @@ Tab completes the names of functions, Ctrl-C stops a script. https://rhai.rs/boo
 
 /// The meaning of a line.
 #[derive(Debug, PartialEq, Eq)]
-enum Said<'l> {
+enum ReplInput<'l> {
     Nothing,
     End,
     Help,
@@ -91,7 +91,7 @@ enum Said<'l> {
     Script,
 }
 
-impl<'l> Said<'l> {
+impl<'l> ReplInput<'l> {
     fn of(line: &'l str) -> Self {
         let is_word = |word: &str| word.chars().all(|letter| is_of_name(letter) || letter == ':');
         match line.trim().trim_end_matches(';') {

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::advice::{Unstarted, advice, without};
 use super::call::AsSent;
 use super::output::{self, Style};
-use super::script_error::Wrong;
+use super::script_error::ScriptError;
 use super::translate::translated;
 use crate::exit::{Exit, Interrupted, Usage, chain};
 use crate::server::settings;
@@ -14,7 +14,7 @@ fn exit_of(error: &anyhow::Error) -> Exit {
     if let Some(error) = error.downcast_ref::<client::Error>() {
         return Exit::of_client(error);
     }
-    if let Some(wrong) = error.downcast_ref::<Wrong>() {
+    if let Some(wrong) = error.downcast_ref::<ScriptError>() {
         return wrong.exit;
     }
     if error.is::<Interrupted>() {
@@ -34,10 +34,10 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
     if exit == Exit::Ok {
         return exit;
     }
-    let (client, wrong) = (error.downcast_ref::<client::Error>(), error.downcast_ref::<Wrong>());
+    let (client, wrong) = (error.downcast_ref::<client::Error>(), error.downcast_ref::<ScriptError>());
     if json {
         let rpc = client.and_then(client::Error::rpc);
-        let mut data = wrong.map(Wrong::data).or_else(|| rpc.and_then(|rpc| rpc.data.clone()));
+        let mut data = wrong.map(ScriptError::data).or_else(|| rpc.and_then(|rpc| rpc.data.clone()));
         if let Some(unstarted) = error.downcast_ref::<Unstarted>() {
             unstarted.add_to(&mut data);
         }

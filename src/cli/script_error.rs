@@ -10,7 +10,7 @@ use crate::model::{ErrorKind, JobError, JobSpec, Seconds, excerpt as excerpt_of,
 /// A script that does not compile.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {}", error.message)]
-pub(super) struct Wrong {
+pub(super) struct ScriptError {
     file: String,
     script: String,
     error: JobError,
@@ -20,7 +20,7 @@ pub(super) struct Wrong {
     pub(super) exit: Exit,
 }
 
-impl Wrong {
+impl ScriptError {
     /// Returns the error as data for programs, in the same form as a server's.
     pub(super) fn data(&self) -> Value {
         let mut data = json!({ "error": self.error });
@@ -53,7 +53,7 @@ pub(super) fn compiled(source: &Source, args: &SpecArgs, exit: Exit) -> anyhow::
         if is_guess {
             error.message.push_str("; it was read as Rhai, because the name of the file does not say what it is: --type does");
         }
-        Wrong { file: source.name(), script: spec.script.clone(), error, index: None, exit }
+        ScriptError { file: source.name(), script: spec.script.clone(), error, index: None, exit }
     })?;
     Ok(spec)
 }
@@ -64,7 +64,7 @@ pub(super) fn check_all(specs: &[JobSpec], file: &str) -> anyhow::Result<()> {
         compiles(spec).map_err(|error| {
             let name = spec.name.as_deref().map_or_else(String::new, |name| format!(" ({name})"));
             let file = format!("{file}: jobs[{index}]{name}: script");
-            Wrong { file, script: spec.script.clone(), error, index: Some(index), exit: Exit::Usage }
+            ScriptError { file, script: spec.script.clone(), error, index: Some(index), exit: Exit::Usage }
         })?;
     }
     Ok(())

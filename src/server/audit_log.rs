@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use super::key_file::KeyFile;
 use super::private_file::ensure_writable;
 use super::settings::Settings;
-use crate::audit::{Audit, AuditKey, Settings as Place};
+use crate::audit::{Audit, AuditKey, Settings as AuditSettings};
 
 /// The name of the key file in the data directory.
 pub(crate) const KEY: &str = "audit.key";
@@ -50,7 +50,7 @@ pub(crate) fn open(settings: &Settings) -> anyhow::Result<Audit> {
     let mut place = std::path::absolute(&directory).context("audit_dir")?.into_os_string();
     place.push("\n");
     let begun = std::fs::read(&mark).is_ok_and(|there| there == place.as_bytes());
-    let audit = Audit::open(Place { directory, key, file_bytes, quota, begun })?;
+    let audit = Audit::open(AuditSettings { directory, key, file_bytes, quota, begun })?;
     if !begun {
         let noted =
             DirBuilder::new().recursive(true).mode(0o700).create(&settings.data).and_then(|()| std::fs::write(&mark, place.as_bytes()));

@@ -135,7 +135,7 @@ impl Backend {
         services.spawn(async move { loops.wait().await });
         services.spawn(service::run(access::Watch::new(authority.clone()), closing.clone()));
         let hosting = Hosting::new(Arc::new(settings.clone()), dispatcher.clone(), authority.clone(), shutdown.clone(), closing.clone());
-        hosting.explain_turns();
+        hosting.explain_waits();
         for store in stores {
             hosting.host(store, true);
         }

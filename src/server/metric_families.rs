@@ -99,7 +99,7 @@ const FAMILIES: &[Family] = &[
         "Times that a log file of a job could not be opened or written; the job went on without it.",
     ),
     counter("hero_log_files_removed_total", &["reason"], "Log files removed because their jobs were gone (job), or for the quota."),
-    counter("hero_letters_set_aside_total", &[], "Members of lists of letters that were no nonces, and that this process took out."),
+    counter("hero_letters_set_aside_total", &[], "Members of lists of envelopes that were no nonces, and that this process took out."),
     counter("hero_audit_records_total", &[], "Records of the audit log that this process wrote."),
     counter(
         "hero_audit_lost_total",

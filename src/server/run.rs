@@ -14,7 +14,7 @@ use super::gauges::{self, Gauges, Metrics};
 use super::preflight::{self, Purpose};
 use super::settings::{Resolved, Settings};
 use super::{logging, message_loops, node_key, ready_line};
-use crate::coordinator::{Known, Messages, NodeKey, Pinger, Runners, Wakes};
+use crate::coordinator::{Destinations, Messages, NodeKey, Pinger, Runners, Wakes};
 use crate::model::Timestamp;
 use crate::rpc::{self, Access, App, Guard, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving, Tls};
 use crate::service;
@@ -120,7 +120,7 @@ async fn serve(
         pools: pools.iter().map(|entry| details(entry)).collect(),
         limits: Limits::default(),
     };
-    let known = Known::new(&node_key::nodes(settings)?, settings.mycelium_url.is_some());
+    let known = Destinations::new(&node_key::nodes(settings)?, settings.mycelium_url.is_some());
     let app = App {
         dispatcher: backend.dispatcher.clone(),
         authority: backend.authority.clone(),

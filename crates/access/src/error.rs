@@ -92,7 +92,7 @@ pub enum Error {
     NonceUsed,
     /// No identity has the public key, or the signature does not match it.
     #[error("no identity has this public key, or it has not signed the nonce (as an Ethereum personal message)")]
-    Stranger,
+    UnknownKey,
     /// Redis failed.
     #[error("store unavailable: {0}")]
     Store(#[from] store::Error),

@@ -27,15 +27,15 @@ impl Authority {
             return Err(Error::NonceOver);
         }
         if !signature.is_by(public_key, text) {
-            return Err(Error::Stranger);
+            return Err(Error::UnknownKey);
         }
-        let identity = store.access().identity_with(public_key).await?.ok_or(Error::Stranger)?;
+        let identity = store.access().identity_with(public_key).await?.ok_or(Error::UnknownKey)?;
         self.0.pace.pass(identity, Instant::now()).map_err(Error::TooFast)?;
         for _ in 0..TRIES {
             let (token, secret) = self.token_of_login(identity, store.clock().now());
             match store.access().log_in(public_key, nonce.id, nonce.end(), &token).await? {
                 LoginStored::Stored => return Ok(NewToken { token: token.token, secret }),
-                LoginStored::Missing => return Err(Error::Stranger),
+                LoginStored::Missing => return Err(Error::UnknownKey),
                 LoginStored::Over => return Err(Error::NonceOver),
                 LoginStored::Used => return Err(Error::NonceUsed),
                 LoginStored::Taken => {}

@@ -106,9 +106,9 @@ pub(super) fn append(record: &Record, link: &mut Link, key: &AuditKey, text: &mu
     *link = Link { seq: link.seq + 1, hash };
 }
 
-/// The place in the chain that a line claims.
+/// The position in the chain that a line claims.
 #[derive(Debug, Deserialize)]
-pub(super) struct Place {
+pub(super) struct ChainEntry {
     pub(super) seq: u64,
     pub(super) prev: String,
     pub(super) hash: String,
@@ -123,11 +123,11 @@ pub(super) struct Place {
 }
 
 /// Checks a line without its newline. Returns its place if that can be parsed, and whether its hash is right.
-pub(super) fn look(line: &[u8], key: &AuditKey) -> (Option<Place>, bool) {
-    let place: Option<Place> = serde_json::from_slice(line).ok();
-    let right = place.as_ref().is_some_and(|place| {
+pub(super) fn look(line: &[u8], key: &AuditKey) -> (Option<ChainEntry>, bool) {
+    let entry: Option<ChainEntry> = serde_json::from_slice(line).ok();
+    let right = entry.as_ref().is_some_and(|entry| {
         let (body, end) = line.split_at(line.len().saturating_sub(END));
-        end == format!("{BEFORE}{}\"}}", place.hash).as_bytes() && key.is_hash(&place.hash, body)
+        end == format!("{BEFORE}{}\"}}", entry.hash).as_bytes() && key.is_hash(&entry.hash, body)
     });
-    (place, right)
+    (entry, right)
 }

@@ -24,4 +24,4 @@ pub use handle::{Audit, Closed, Doing};
 pub use key::{AuditKey, InvalidAuditKey};
 pub use record::{Execution, Outcome, Record, Who};
 pub use settings::Settings;
-pub use verify::{Fault, Report, verify};
+pub use verify::{Report, Violation, verify};

@@ -3,15 +3,15 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::chain::{self, Link, Place};
+use super::chain::{self, ChainEntry, Link};
 use super::error::Error;
 use super::files::{self, Line};
 use super::head::{self, Head};
 use super::key::AuditKey;
 
-/// A fault of a log, and its place.
+/// A fault of a log, and its position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Fault {
+pub struct Violation {
     /// The name of the file.
     pub file: String,
     /// The number of the line in the file, from 1; 0 is the file as a whole.
@@ -41,7 +41,7 @@ pub struct Report {
     /// The number of records lost for lack of room, according to the log itself.
     pub lost: u64,
     /// The faults in the order of the records, at most a hundred.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<Violation>,
 }
 
 /// The maximum number of faults to report.
@@ -97,7 +97,7 @@ impl Walk<'_> {
     fn fault(&mut self, file: &str, line: u64, seq: Option<u64>, why: impl Into<String>) {
         self.many += 1;
         if self.many <= MOST {
-            self.report.faults.push(Fault { file: file.to_owned(), line, seq, why: why.into() });
+            self.report.faults.push(Violation { file: file.to_owned(), line, seq, why: why.into() });
         }
     }
 
@@ -130,23 +130,23 @@ impl Walk<'_> {
     }
 
     fn record(&mut self, file: &str, number: u64, line: &[u8], first: Option<u64>) {
-        let (place, is_right) = chain::look(line, self.key);
-        let Some(place) = place else { return self.fault(file, number, None, "the line is no record") };
-        let seq = place.seq;
+        let (entry, is_right) = chain::look(line, self.key);
+        let Some(entry) = entry else { return self.fault(file, number, None, "the line is no record") };
+        let seq = entry.seq;
         if !is_right {
             self.fault(file, number, Some(seq), "the record is not what was written: its hash does not fit");
         } else {
             self.report.records += 1;
-            if place.what == "audit_lost" {
-                self.report.lost += place.count.unwrap_or_default();
+            if entry.what == "audit_lost" {
+                self.report.lost += entry.count.unwrap_or_default();
             }
-            if let Some(why) = self.misplaced(&place, first) {
+            if let Some(why) = self.misplaced(&entry, first) {
                 self.fault(file, number, Some(seq), why);
-            } else if place.what == "audit_start" && place.outcome != "ok" {
-                let note = place.note.as_deref().unwrap_or("the log was not whole");
+            } else if entry.what == "audit_start" && entry.outcome != "ok" {
+                let note = entry.note.as_deref().unwrap_or("the log was not whole");
                 self.fault(file, number, Some(seq), format!("the server found when it began here: {note}"));
             }
-            let other = |noted: &Option<Link>| noted.as_ref().is_some_and(|noted| noted.seq == seq && noted.hash != place.hash);
+            let other = |noted: &Option<Link>| noted.as_ref().is_some_and(|noted| noted.seq == seq && noted.hash != entry.hash);
             if self.noted.iter().any(other) {
                 self.fault(
                     file,
@@ -161,7 +161,7 @@ impl Walk<'_> {
             self.beginning(file, number, seq);
         }
         // Continue after a fault from this record on.
-        self.last = Some(Link { seq, hash: place.hash });
+        self.last = Some(Link { seq, hash: entry.hash });
     }
 
     /// Checks that the log begins where the head says.
@@ -177,14 +177,14 @@ impl Walk<'_> {
     }
 
     /// Returns the reason why a valid record is not in its place.
-    fn misplaced(&self, place: &Place, first: Option<u64>) -> Option<String> {
-        let seq = place.seq;
+    fn misplaced(&self, entry: &ChainEntry, first: Option<u64>) -> Option<String> {
+        let seq = entry.seq;
         if first.is_some_and(|first| first != seq) {
             return Some(format!("the file begins with record {seq}, not with the one that it is named by"));
         }
         let Some(last) = &self.last else {
             let start = Link::start();
-            return (seq == 1 && place.prev != start.hash).then(|| "the first record names one before it".to_owned());
+            return (seq == 1 && entry.prev != start.hash).then(|| "the first record names one before it".to_owned());
         };
         let next = last.seq + 1;
         if seq > next {
@@ -198,7 +198,7 @@ impl Walk<'_> {
         if seq < next {
             return Some(format!("the record stands behind record {}", last.seq));
         }
-        (place.prev != last.hash).then(|| format!("record {} before it is not the one that was written", last.seq))
+        (entry.prev != last.hash).then(|| format!("record {} before it is not the one that was written", last.seq))
     }
 
     /// Checks that the log does not end before the head or the noted record.

@@ -215,13 +215,13 @@ impl<'a> Attempts<'a> {
 /// True if a call may be sent again although it may have been executed.
 fn may_be_repeated(method: &str, params: &Params) -> bool {
     /// By name. In an array the position identifies a parameter, and only the document of methods knows it.
-    type Named<'p> = BTreeMap<String, &'p RawValue>;
-    let has_key = |named: &Named<'_>| named.get("idempotency_key").is_some_and(|key| key.get() != "null");
+    type ByName<'p> = BTreeMap<String, &'p RawValue>;
+    let has_key = |named: &ByName<'_>| named.get("idempotency_key").is_some_and(|key| key.get() != "null");
     match Repeatable::of(method) {
         Repeatable::Always => true,
         Repeatable::Never => false,
-        Repeatable::WithKey => serde_json::from_str::<Named<'_>>(params.text()).is_ok_and(|named| {
-            let jobs = named.get("jobs").map(|jobs| serde_json::from_str::<Vec<Named<'_>>>(jobs.get()));
+        Repeatable::WithKey => serde_json::from_str::<ByName<'_>>(params.text()).is_ok_and(|named| {
+            let jobs = named.get("jobs").map(|jobs| serde_json::from_str::<Vec<ByName<'_>>>(jobs.get()));
             has_key(&named) || matches!(jobs, Some(Ok(jobs)) if jobs.iter().all(has_key))
         }),
     }

@@ -14,13 +14,13 @@ use tokio::task::JoinHandle;
 use super::connection::Client;
 use super::error::Error;
 use super::wire::Wire;
-use hero_model::api::{EventNotice, FlowNotice, Heard, LogNotice};
+use hero_model::api::{EventNotice, FlowNotice, LogNotice, SubscriptionItem};
 use hero_model::{ContextId, FlowEvent, FlowId, JobEvent, JobFilter, JobId, LogLine, tree};
 
 /// An item with a cursor, after which a subscription can continue.
 pub trait Followable: Sized {
     /// The type of the server's notices.
-    type Notice: DeserializeOwned + Into<Heard<Self>>;
+    type Notice: DeserializeOwned + Into<SubscriptionItem<Self>>;
 
     /// Returns the cursor after this item, if a subscription can continue there.
     fn cursor(&self) -> Option<&str>;
@@ -74,7 +74,7 @@ impl<'de> Deserialize<'de> for AnyItem {
     }
 }
 
-impl From<AnyItem> for Heard<AnyItem> {
+impl From<AnyItem> for SubscriptionItem<AnyItem> {
     fn from(item: AnyItem) -> Self {
         match (item.value["type"].as_str(), item.cursor()) {
             (Some("lagged"), Some(cursor)) => Self::Lagged(cursor.to_owned()),
@@ -234,21 +234,21 @@ impl<T: Followable> Follow<T> {
                 }
                 continue;
             };
-            match serde_json::from_str::<T::Notice>(item.get()).map(Into::<Heard<T>>::into) {
-                Ok(Heard::Item(item)) => {
+            match serde_json::from_str::<T::Notice>(item.get()).map(Into::<SubscriptionItem<T>>::into) {
+                Ok(SubscriptionItem::Item(item)) => {
                     (self.reopened, self.failures) = (false, 0);
                     if let Some(cursor) = item.cursor() {
                         self.cursor = Some(cursor.to_owned());
                     }
                     return Ok(Followed::Item(item));
                 }
-                Ok(Heard::Began(cursor)) => self.cursor = Some(cursor),
-                Ok(Heard::Lagged(cursor)) => {
+                Ok(SubscriptionItem::Began(cursor)) => self.cursor = Some(cursor),
+                Ok(SubscriptionItem::Lagged(cursor)) => {
                     if self.has_lost(cursor) {
                         return Ok(Followed::Lagged);
                     }
                 }
-                Ok(Heard::Ended) => self.is_over = true,
+                Ok(SubscriptionItem::Ended) => self.is_over = true,
                 Err(source) => return Err(Error::shape(&format!("subscribe_{}", self.topic), source)),
             }
         }

@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout};
 
 use super::bus::{Bus, BusError};
 use super::inbound::Inbound;
-use super::ways::Way;
+use super::remote_connections::RemoteConnection;
 use hero_service::Service;
 
 /// The pause after something came.
@@ -27,8 +27,8 @@ pub(super) struct BusReader {
     pub(super) pause: Duration,
     /// Notified when something came.
     pub(super) wake: Option<Arc<Notify>>,
-    /// The way that counts as used when something came.
-    pub(super) way: Weak<Way>,
+    /// The connection that counts as used when something came.
+    pub(super) connection: Weak<RemoteConnection>,
 }
 
 impl Service for BusReader {
@@ -38,8 +38,8 @@ impl Service for BusReader {
     async fn tick(&mut self) -> Result<Duration, BusError> {
         let received = self.bus.receive(self.wait).await?;
         self.pause = if received.is_empty() { (self.pause * 2).clamp(SOON, self.idle) } else { SOON };
-        if let Some(way) = self.way.upgrade().filter(|_| !received.is_empty()) {
-            way.answered(Instant::now());
+        if let Some(connection) = self.connection.upgrade().filter(|_| !received.is_empty()) {
+            connection.answered(Instant::now());
         }
         let mut failed = None;
         for received in received {

@@ -9,13 +9,13 @@ use tokio::time::Instant;
 use super::bus::{Bus, BusError};
 use super::envelope::{Envelope, Kind};
 use super::inbound::{HERE, Inbound};
-use super::receipt::{Outcome, Receipt};
-use super::receiver::{Attempt, HandedOver, Receivers};
+use super::receipt::{Receipt, ReceiptStatus};
+use super::receiver::{HandedOver, Receivers, Transmission};
+use super::remote_connections::RemoteContext;
 use super::routes::{Route, Routes};
 use super::runner_job;
 use super::signature::{NodeKey, is_right};
 use super::silence::{Silence, Telling};
-use super::ways::Place;
 use hero_jobs::dispatch;
 use hero_jobs::dispatch::Dispatcher;
 use hero_model::{
@@ -166,7 +166,7 @@ impl Delivery {
             Delivered::Later { why, rest, most }
         };
         match self.attempt(key, &stored).await {
-            Ok(Receipt { outcome: Outcome::Stored, node, .. }) => Delivered::Settled(Settled::Stored(Some(node))),
+            Ok(Receipt { outcome: ReceiptStatus::Stored, node, .. }) => Delivered::Settled(Settled::Stored(Some(node))),
             Err(Obstacle::Passing(why)) => later(why, None),
             Err(Obstacle::Silent(why, rest)) => later(why, Some(rest)),
             Ok(receipt) if !receipt.is_final() => later(receipt.text, None),
@@ -181,7 +181,7 @@ impl Delivery {
         let Some(Destination { address, target, receiver }) = self.destination(stored).await? else {
             return Ok(self.take_here(&self.envelope(key, stored, self.store.context(), None).await?).await);
         };
-        let place: Place = (address.as_str().to_owned(), target);
+        let place: RemoteContext = (address.as_str().to_owned(), target);
         let began = Instant::now();
         self.silence.may_try(&place, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
         let trying = async {
@@ -223,9 +223,15 @@ impl Delivery {
     }
 
     /// Hands over an envelope that names its receiver, and returns the receipt.
-    pub(super) async fn hand_over(&self, bus: &dyn Bus, to: &str, place: &Place, envelope: &mut Envelope) -> Result<Receipt, HandedOver> {
-        let attempt = Attempt { key: &self.key, bus, to, place, patience: PATIENCE };
-        attempt.hand_over(envelope, &self.receivers).await
+    pub(super) async fn hand_over(
+        &self,
+        bus: &dyn Bus,
+        to: &str,
+        place: &RemoteContext,
+        envelope: &mut Envelope,
+    ) -> Result<Receipt, HandedOver> {
+        let transmission = Transmission { key: &self.key, bus, to, place, patience: PATIENCE };
+        transmission.hand_over(envelope, &self.receivers).await
     }
 
     /// True if a message need not be sent any more.

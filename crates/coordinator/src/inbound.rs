@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::bus::BusError;
 use super::envelope::{Envelope, Kind};
-use super::receipt::{Outcome, Receipt};
+use super::receipt::{Receipt, ReceiptStatus};
 use super::signature::{NodeKey, is_right};
 use super::{recording, runner_job};
 use hero_access::Authority;
@@ -54,7 +54,7 @@ enum Came {
 
 /// The end of a job in a result message.
 #[derive(Debug, Deserialize)]
-struct Said {
+struct ResultMessage {
     status: String,
     #[serde(default)]
     output: String,
@@ -125,11 +125,11 @@ impl Inbound {
             tracing::warn!(nonce = %envelope.nonce, key = %envelope.public_key, "a message that came was refused: {why}");
         };
         let (outcome, text) = match self.accept(&envelope, from).await {
-            Ok(()) => (Outcome::Stored, String::new()),
-            Err(Refusal::Full(why)) => (Outcome::Full, why),
+            Ok(()) => (ReceiptStatus::Stored, String::new()),
+            Err(Refusal::Full(why)) => (ReceiptStatus::Full, why),
             Err(Refusal::Refused(why)) => {
                 refused(&why);
-                (Outcome::Refused, why)
+                (ReceiptStatus::Refused, why)
             }
             Err(Refusal::Forged(why)) => {
                 refused(&why);
@@ -363,7 +363,8 @@ fn message(envelope: &Envelope, again: Timestamp, from: Option<&str>, longest_sc
 }
 
 fn result(envelope: &Envelope) -> Result<NewResult, String> {
-    let said: Said = serde_json::from_str(&envelope.message).map_err(|error| format!("message: is no result of a job: {error}"))?;
+    let said: ResultMessage =
+        serde_json::from_str(&envelope.message).map_err(|error| format!("message: is no result of a job: {error}"))?;
     let end = if said.status == "finished" {
         FarEnd::Finished(said.output, if said.format.as_deref() == Some("json") { "json" } else { "text" })
     } else {

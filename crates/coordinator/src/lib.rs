@@ -4,12 +4,12 @@
 pub mod bus;
 mod bus_reader;
 mod delivery;
+mod destinations;
 /// A message in transit, signed.
 pub mod envelope;
 mod error;
 pub mod flows;
 mod inbound;
-mod known;
 mod message_loops;
 mod messages;
 mod outgoing;
@@ -17,6 +17,7 @@ mod ping;
 pub mod receipt;
 mod receiver;
 mod recording;
+mod remote_connections;
 mod routes;
 mod runner_job;
 mod runners;
@@ -24,10 +25,9 @@ mod signature;
 mod silence;
 mod stop;
 mod wakes;
-mod ways;
 
+pub use destinations::Destinations;
 pub use error::Error;
-pub use known::Known;
 pub use message_loops::{KEPT, MessageLoopSettings, MessageLoops};
 pub use messages::{LONGEST_MESSAGE, Messages};
 pub use ping::Pinger;

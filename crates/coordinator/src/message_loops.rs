@@ -149,11 +149,11 @@ impl MessageLoops {
         ended: &CancellationToken,
     ) {
         let bus_reader =
-            BusReader { bus, inbound: Arc::clone(&self.inbound), from, wait, idle, pause: Duration::ZERO, wake, way: Weak::new() };
+            BusReader { bus, inbound: Arc::clone(&self.inbound), from, wait, idle, pause: Duration::ZERO, wake, connection: Weak::new() };
         self.tasks.spawn(service::run(bus_reader, ended.clone()));
     }
 
-    /// Reads from each Redis of another node that a message was sent to, as long as the way there is kept.
+    /// Reads from each Redis of another node that a message was sent to, as long as the connection there is kept.
     fn fetch_what_is_opened(&self, mut opened: mpsc::UnboundedReceiver<Opened>) {
         let (inbound, shutdown, tasks) = (Arc::clone(&self.inbound), self.shutdown.clone(), self.tasks.clone());
         let routes = Arc::clone(&self.routes);
@@ -168,9 +168,9 @@ impl MessageLoops {
                     }
                     () = shutdown.cancelled() => None,
                 };
-                let Some(Opened { bus, from, way, end }) = next else { return };
+                let Some(Opened { bus, from, connection, end }) = next else { return };
                 let (inbound, wait, idle, pause) = (Arc::clone(&inbound), Duration::ZERO, OTHER_REDIS, Duration::ZERO);
-                let bus_reader = BusReader { bus, inbound, from: Some(from), wait, idle, pause, wake: None, way };
+                let bus_reader = BusReader { bus, inbound, from: Some(from), wait, idle, pause, wake: None, connection };
                 let shutdown = shutdown.clone();
                 tasks.spawn(async move {
                     tokio::select! {

@@ -1,5 +1,5 @@
 use super::Error;
-use super::known::Known;
+use super::destinations::Destinations;
 use super::ping::{Pinger, came};
 use super::runner_job;
 use super::wakes::Wakes;
@@ -20,7 +20,7 @@ pub struct Messages {
     dispatcher: Dispatcher,
     wakes: Wakes,
     /// The destinations that are known here.
-    known: Option<Known>,
+    known: Option<Destinations>,
     /// Asks who is at an address, if this server is a node.
     pinger: Option<Pinger>,
 }
@@ -33,7 +33,7 @@ impl Messages {
 
     /// Returns the same interface, which refuses unknown destinations at once.
     #[must_use]
-    pub fn knowing(self, known: Known) -> Self {
+    pub fn knowing(self, known: Destinations) -> Self {
         Self { known: Some(known), ..self }
     }
 

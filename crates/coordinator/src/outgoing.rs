@@ -37,7 +37,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Maximum number of runners that are read at once, and of incoming messages.
 const PAGE: usize = 1000;
 const LOOKED_AT: usize = 64;
-/// Maximum number of ways that are opened at once.
+/// Maximum number of connections that are opened at once.
 const AT_ONCE: usize = 8;
 /// Time that a message rests after a failed attempt, at first and at most.
 const FIRST_REST: Duration = Duration::from_millis(250);
@@ -46,7 +46,7 @@ const LONGEST_REST: Duration = Duration::from_secs(30);
 const MOST_FAILED: usize = 10_000;
 
 /// The last rest of a message that did not arrive, and the reason.
-struct Rest {
+struct SendBackoff {
     length: Duration,
     why: String,
 }
@@ -68,15 +68,15 @@ pub(super) struct Outgoing {
     served: Option<RunnerId>,
     next_look: Instant,
     looked: Option<Instant>,
-    /// The time at which the ways to places of awaited results were last opened.
+    /// The time at which the connections to places of awaited results were last opened.
     opened: Option<Instant>,
-    /// The tasks that open ways.
+    /// The tasks that open connections.
     opening: JoinSet<()>,
     flying: JoinSet<(MessageKey, Delivered)>,
     /// The messages whose stops are being sent to the other side.
     stopping: JoinSet<(MessageKey, StopTold)>,
     in_flight: HashSet<MessageKey>,
-    failed: HashMap<MessageKey, Rest>,
+    failed: HashMap<MessageKey, SendBackoff>,
     /// Messages in `msg_in` that are for their owners.
     for_owners: HashSet<MessageKey>,
     from: usize,
@@ -109,7 +109,7 @@ impl Outgoing {
         }
     }
 
-    /// Reads the runners again if one has changed, and keeps the ways open to places of awaited results.
+    /// Reads the runners again if one has changed, and keeps the connections open to places of awaited results.
     async fn look_for_runners(&mut self) -> Result<(), Error> {
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return Ok(());
@@ -167,8 +167,8 @@ impl Outgoing {
         }
     }
 
-    /// Opens the ways to places, after those that are being opened. A place that cannot be reached is tried again with
-    /// the next message or check.
+    /// Opens the connections to places, after those that are being opened. A place that cannot be reached is tried again
+    /// with the next message or check.
     fn open(&mut self, places: Vec<(Address, ContextId)>) {
         while self.opening.try_join_next().is_some() {}
         if places.is_empty() || self.opening.len() >= AT_ONCE {
@@ -280,7 +280,7 @@ impl Outgoing {
             let other = self.failed.keys().next().copied();
             other.and_then(|other| self.failed.remove(&other));
         }
-        self.failed.insert(key, Rest { length: rest.map_or(length, |_| before), why });
+        self.failed.insert(key, SendBackoff { length: rest.map_or(length, |_| before), why });
         length
     }
 

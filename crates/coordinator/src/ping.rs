@@ -10,10 +10,10 @@ use tokio::time::timeout;
 use super::bus::BusError;
 use super::envelope::{Envelope, Kind};
 use super::inbound::{HERE, Inbound};
-use super::receipt::{Outcome, Receipt};
+use super::receipt::{Receipt, ReceiptStatus};
 use super::routes::{Route, Routes};
 use super::signature::{NodeKey, is_right};
-use hero_model::{Address, ContextId, MessageFormat, MessageType, Name, Place, Pong, PongAnswer, Timestamp};
+use hero_model::{Address, AddressTarget, ContextId, MessageFormat, MessageType, Name, Pong, PongAnswer, Timestamp};
 use hero_store::Store;
 
 /// Timeout for an answer, and for the whole ping.
@@ -24,7 +24,7 @@ const LIFE: u32 = 60;
 
 /// The answer of a node to a ping, as the text of its receipt.
 #[derive(Debug, Serialize, Deserialize)]
-struct Said {
+struct PingReply {
     /// The time of its clock, in milliseconds since 1970.
     time: i64,
     /// Whether it trusts the node that asks.
@@ -34,9 +34,9 @@ struct Said {
 /// Maximum number of pings at the same time: each waits for an answer that may never come.
 const AT_ONCE: usize = 64;
 
-/// The way that a ping took.
+/// The route that a ping took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum PingRoute {
     Here,
     Bus,
 }
@@ -66,7 +66,7 @@ impl Pinger {
                 // Any node at the address may answer, so the ping names no receiver.
                 Route::Bus(bus, to) => bus.deliver(to, &envelope, None, PATIENCE).await.map_err(|error| no_answer(&error))?,
             };
-            let way = if matches!(way, Route::Here) { Way::Here } else { Way::Bus };
+            let way = if matches!(way, Route::Here) { PingRoute::Here } else { PingRoute::Bus };
             Ok::<_, String>((way, receipt, began.elapsed(), sent))
         };
         let slow = || format!("nobody has answered within {} s", LONGEST.as_secs());
@@ -74,11 +74,11 @@ impl Pinger {
             return Err(format!("{AT_ONCE} pings are under way here; try again when they are over"));
         };
         let (way, receipt, took, sent) = timeout(LONGEST, asking).await.map_err(|_| slow())??;
-        if way == Way::Bus && receipt.node == self.key.public() {
+        if way == PingRoute::Bus && receipt.node == self.key.public() {
             return Err("it leads back to this node; contexts of this server have the address here".into());
         }
-        let said: Said = match serde_json::from_str(&receipt.text) {
-            Ok(said) if receipt.outcome == Outcome::Stored => said,
+        let said: PingReply = match serde_json::from_str(&receipt.text) {
+            Ok(said) if receipt.outcome == ReceiptStatus::Stored => said,
             _ => {
                 return Err(format!(
                     "the node {} answers, and not to a ping, which an older hero does not know: {}",
@@ -148,15 +148,15 @@ fn no_answer(error: &BusError) -> String {
     }
 }
 
-/// Describes the way to an address in words.
+/// Describes the route to an address in words.
 fn route(address: &Address, target: ContextId) -> String {
-    match address.place() {
-        Place::Here => format!("context {target} of this server"),
-        Place::Box(key) => format!("the envelopes for {key} in the Redis of this server"),
-        Place::Redis(_) => format!("context {target} of that Redis"),
-        Place::Node(name) => format!("context {target} of the Redis of node {name} (node_redis)"),
-        Place::MyceliumIp(ip) => format!("the Mycelium node of this server (mycelium_url), and the one at {ip}"),
-        Place::MyceliumKey(key) => format!("the Mycelium node of this server (mycelium_url), and the one with the key {key}"),
+    match address.target() {
+        AddressTarget::Here => format!("context {target} of this server"),
+        AddressTarget::Box(key) => format!("the envelopes for {key} in the Redis of this server"),
+        AddressTarget::Redis(_) => format!("context {target} of that Redis"),
+        AddressTarget::Node(name) => format!("context {target} of the Redis of node {name} (node_redis)"),
+        AddressTarget::MyceliumIp(ip) => format!("the Mycelium node of this server (mycelium_url), and the one at {ip}"),
+        AddressTarget::MyceliumKey(key) => format!("the Mycelium node of this server (mycelium_url), and the one with the key {key}"),
     }
 }
 
@@ -178,8 +178,8 @@ impl Inbound {
         }
         let key = &envelope.public_key;
         let trusts = *key == self.key.public() || self.trusted.contains_key(key);
-        let said = Said { time: Timestamp::local().as_millis(), trusts };
+        let said = PingReply { time: Timestamp::local().as_millis(), trusts };
         let text = serde_json::to_string(&said).expect("a time and a truth");
-        Receipt::new(envelope, Outcome::Stored, text, &self.key)
+        Receipt::new(envelope, ReceiptStatus::Stored, text, &self.key)
     }
 }

@@ -14,7 +14,7 @@ const HEAD: &str = "hero receipt 2\n";
 /// Maximum length of the text of a receipt that is kept, in characters: it goes into the log, and into the message.
 const LONGEST: usize = 1024;
 
-/// The outcome of an envelope at the other side.
+/// The status of an envelope at the other side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// The nonce of the envelope.
@@ -32,7 +32,7 @@ pub struct Receipt {
     #[serde(default, rename = "letter")]
     pub envelope: String,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: ReceiptStatus,
     /// The reason of a refusal.
     #[serde(default)]
     pub text: String,
@@ -46,10 +46,10 @@ pub struct Receipt {
     pub signature: String,
 }
 
-/// The outcome of an envelope.
+/// The status of an envelope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum ReceiptStatus {
     /// The envelope is stored, or was stored before.
     Stored,
     /// There is no room now; the envelope may be sent again.
@@ -58,7 +58,7 @@ pub enum Outcome {
     Refused,
 }
 
-impl Outcome {
+impl ReceiptStatus {
     /// Returns the word of the wire.
     const fn as_str(self) -> &'static str {
         match self {
@@ -94,7 +94,7 @@ pub(super) enum NoReceipt {
 
 impl Receipt {
     /// Creates the signed receipt for an envelope.
-    pub fn new(envelope: &Envelope, outcome: Outcome, text: String, key: &NodeKey) -> Self {
+    pub fn new(envelope: &Envelope, outcome: ReceiptStatus, text: String, key: &NodeKey) -> Self {
         let receipt = Self {
             nonce: envelope.nonce.clone(),
             caller_id: envelope.caller_id,
@@ -120,7 +120,7 @@ impl Receipt {
             message_id: 0,
             sent_at: i64::MAX,
             envelope,
-            outcome: Outcome::Refused,
+            outcome: ReceiptStatus::Refused,
             text,
             node: key.public(),
             to: None,
@@ -191,16 +191,16 @@ impl Receipt {
 
     /// True if the other side has the envelope.
     pub fn is_stored(&self) -> bool {
-        self.outcome == Outcome::Stored
+        self.outcome == ReceiptStatus::Stored
     }
 
     /// True if the envelope need not be sent again.
     pub fn is_final(&self) -> bool {
         match self.outcome {
-            Outcome::Stored => true,
-            Outcome::Full => false,
+            ReceiptStatus::Stored => true,
+            ReceiptStatus::Full => false,
             // Another program may have replaced the envelope.
-            Outcome::Refused => !self.envelope.is_empty(),
+            ReceiptStatus::Refused => !self.envelope.is_empty(),
         }
     }
 }
@@ -226,7 +226,7 @@ mod tests {
     fn the_receipt_of_the_document_is_that_of_the_program() {
         let document = include_str!("../../../docs/messages.md");
         let (key, envelope): (NodeKey, Envelope) = (SECRET.parse().unwrap(), Envelope::example());
-        let receipt = Receipt::new(&envelope, Outcome::Stored, String::new(), &key);
+        let receipt = Receipt::new(&envelope, ReceiptStatus::Stored, String::new(), &key);
         let signed = String::from_utf8(receipt.signed()).unwrap();
         for part in [&signed, &receipt.signature] {
             assert!(document.contains(part), "{part}");
@@ -237,9 +237,9 @@ mod tests {
     #[test]
     fn what_was_changed_after_it_was_signed_counts_for_nothing() {
         let (key, envelope): (NodeKey, Envelope) = (SECRET.parse().unwrap(), Envelope::example());
-        let receipt = Receipt::new(&envelope, Outcome::Refused, "no".into(), &key);
+        let receipt = Receipt::new(&envelope, ReceiptStatus::Refused, "no".into(), &key);
         let changed: [fn(&mut Receipt); 8] = [
-            |receipt| receipt.outcome = Outcome::Stored,
+            |receipt| receipt.outcome = ReceiptStatus::Stored,
             |receipt| receipt.text.clear(),
             |receipt| receipt.caller_id += 1,
             |receipt| receipt.message_id += 1,
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn of_a_text_that_is_very_long_only_the_beginning_counts() {
         let (key, envelope): (NodeKey, Envelope) = (SECRET.parse().unwrap(), Envelope::example());
-        let receipt = Receipt::new(&envelope, Outcome::Refused, "é".repeat(60_000), &key);
+        let receipt = Receipt::new(&envelope, ReceiptStatus::Refused, "é".repeat(60_000), &key);
         assert_eq!(read(&receipt, &envelope).unwrap().text, format!("{}…", "é".repeat(LONGEST)));
         let unread = serde_json::to_string(&receipt).unwrap().replace("refused", &"x".repeat(60_000));
         let Err(NoReceipt::Form(why)) = Receipt::read(&unread, &envelope, None) else { panic!("it was read") };
@@ -270,8 +270,8 @@ mod tests {
         let (key, envelope): (NodeKey, Envelope) = (SECRET.parse().unwrap(), Envelope::example());
         let again = Envelope { sent_at: envelope.sent_at + 60, ..envelope.clone() };
         let of = |envelope: &Envelope, outcome| Receipt::new(envelope, outcome, String::new(), &key);
-        assert!(read(&of(&envelope, Outcome::Stored), &again).unwrap().is_stored());
-        for outcome in [Outcome::Full, Outcome::Refused] {
+        assert!(read(&of(&envelope, ReceiptStatus::Stored), &again).unwrap().is_stored());
+        for outcome in [ReceiptStatus::Full, ReceiptStatus::Refused] {
             assert_eq!(read(&of(&envelope, outcome), &again), Err(NoReceipt::Earlier));
         }
         let another = NoReceipt::OfAnother(key.public());
@@ -284,19 +284,19 @@ mod tests {
         for change in others {
             let mut other = envelope.clone();
             change(&mut other);
-            assert_eq!(read(&of(&other, Outcome::Stored), &envelope), Err(another.clone()));
+            assert_eq!(read(&of(&other, ReceiptStatus::Stored), &envelope), Err(another.clone()));
         }
     }
 
     #[test]
     fn only_the_node_that_an_envelope_is_for_ends_its_sending() {
         let (key, other, envelope): (NodeKey, NodeKey, Envelope) = (SECRET.parse().unwrap(), NodeKey::random(), Envelope::example());
-        for outcome in [Outcome::Stored, Outcome::Refused] {
+        for outcome in [ReceiptStatus::Stored, ReceiptStatus::Refused] {
             let receipt = Receipt::new(&envelope, outcome, String::new(), &other);
             assert_eq!(read(&receipt, &envelope), Err(NoReceipt::Node { is: other.public(), right: key.public() }));
         }
         // Any node may delay an envelope, and a receipt for no envelope ends no sending.
-        let full = Receipt::new(&envelope, Outcome::Full, "it is for another node".into(), &other);
+        let full = Receipt::new(&envelope, ReceiptStatus::Full, "it is for another node".into(), &other);
         assert!(!read(&full, &envelope).unwrap().is_final());
         let of_none = Receipt::of_no_envelope(envelope.nonce.clone(), "it is no envelope".into(), &key);
         assert!(!read(&of_none, &envelope).unwrap().is_final());

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use super::bus::{Bus, BusError};
 use super::envelope::Envelope;
-use super::receipt::{Outcome, Receipt};
+use super::receipt::{Receipt, ReceiptStatus};
+use super::remote_connections::RemoteContext;
 use super::signature::NodeKey;
-use super::ways::Place;
 use hero_model::SignerKey;
 
 /// Maximum number of places whose node is remembered.
@@ -18,18 +18,18 @@ const MOST: usize = 1000;
 /// The nodes that have answered at places whose node is not configured. The first one counts, until another one
 /// answers.
 #[derive(Default)]
-pub(super) struct Receivers(Mutex<HashMap<Place, SignerKey>>);
+pub(super) struct Receivers(Mutex<HashMap<RemoteContext, SignerKey>>);
 
 impl Receivers {
-    fn all(&self) -> MutexGuard<'_, HashMap<Place, SignerKey>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<RemoteContext, SignerKey>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn at(&self, place: &Place) -> Option<SignerKey> {
+    fn at(&self, place: &RemoteContext) -> Option<SignerKey> {
         self.all().get(place).cloned()
     }
 
-    fn know(&self, place: &Place, node: SignerKey) {
+    fn know(&self, place: &RemoteContext, node: SignerKey) {
         let mut all = self.all();
         if all.len() >= MOST {
             all.clear();
@@ -37,7 +37,7 @@ impl Receivers {
         all.insert(place.clone(), node);
     }
 
-    fn forget(&self, place: &Place) {
+    fn forget(&self, place: &RemoteContext) {
         self.all().remove(place);
     }
 }
@@ -59,18 +59,18 @@ impl From<BusError> for HandedOver {
 }
 
 /// One attempt to hand an envelope over.
-pub(super) struct Attempt<'a> {
+pub(super) struct Transmission<'a> {
     /// The key of the sending node.
     pub(super) key: &'a NodeKey,
     pub(super) bus: &'a dyn Bus,
     /// The destination, as the bus identifies it.
     pub(super) to: &'a str,
-    pub(super) place: &'a Place,
+    pub(super) place: &'a RemoteContext,
     /// Timeout for the bus.
     pub(super) patience: Duration,
 }
 
-impl Attempt<'_> {
+impl Transmission<'_> {
     /// Hands over an envelope that names its receiver, and returns the receipt. If no node is configured for the place,
     /// asks the place first: an envelope without a receiver is accepted by no node.
     pub(super) async fn hand_over(&self, envelope: &mut Envelope, receivers: &Receivers) -> Result<Receipt, HandedOver> {
@@ -82,7 +82,7 @@ impl Attempt<'_> {
             self.name(envelope, known)?;
         }
         let receipt = self.deliver(envelope).await?;
-        let is_answer = receipt.outcome == Outcome::Full && receipt.is_of(envelope);
+        let is_answer = receipt.outcome == ReceiptStatus::Full && receipt.is_of(envelope);
         if is_told || !is_answer || envelope.to.as_ref() == Some(&receipt.node) {
             return Ok(receipt);
         }

@@ -8,8 +8,8 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::bus::{Boxes, Bus, BusError, Mycelium};
-use super::ways::{Place, Way, Ways};
-use hero_model::{self as model, Address, ContextId, Name, SignerKey};
+use super::remote_connections::{RemoteConnection, RemoteConnections, RemoteContext};
+use hero_model::{Address, AddressTarget, ContextId, Name, SignerKey};
 use hero_store::{Endpoint, Store};
 
 /// Timeout for a connection.
@@ -26,7 +26,7 @@ pub struct Node {
     pub redis: Option<Endpoint>,
 }
 
-/// The way to an address.
+/// The route to an address.
 pub(super) enum Route {
     /// A context of this server.
     Here,
@@ -38,9 +38,9 @@ pub(super) enum Route {
 pub(super) struct Opened {
     pub(super) bus: Arc<dyn Bus>,
     pub(super) from: String,
-    /// The way that counts as used when something comes.
-    pub(super) way: std::sync::Weak<Way>,
-    /// Cancelled when the way is closed.
+    /// The connection that counts as used when something comes.
+    pub(super) connection: std::sync::Weak<RemoteConnection>,
+    /// Cancelled when the connection is closed.
     pub(super) end: CancellationToken,
 }
 
@@ -49,8 +49,8 @@ pub(super) struct Routes {
     pub(super) own: SignerKey,
     pub(super) nodes: Vec<Node>,
     pub(super) mycelium: Option<Arc<Mycelium>>,
-    ways: Ways,
-    /// Time after which an unused way is closed.
+    connections: RemoteConnections,
+    /// Time after which an unused connection is closed.
     kept: Duration,
     /// Receives each bus that is opened.
     opened: mpsc::UnboundedSender<Opened>,
@@ -64,46 +64,46 @@ impl Routes {
         kept: Duration,
         opened: mpsc::UnboundedSender<Opened>,
     ) -> Self {
-        Self { own, nodes, mycelium, ways: Ways::default(), kept, opened }
+        Self { own, nodes, mycelium, connections: RemoteConnections::default(), kept, opened }
     }
 
-    /// The interval at which a way must be used so that it is kept.
+    /// The interval at which a connection must be used so that it is kept.
     pub(super) fn look_again(&self) -> Duration {
         self.kept / 10
     }
 
     /// Closes connections that were unused for long.
     pub(super) fn drop_unused(&self) {
-        self.ways.drop_unused(self.kept, Instant::now());
+        self.connections.drop_unused(self.kept, Instant::now());
     }
 
     /// Notes that a place answers.
-    pub(super) fn answered(&self, place: &Place) {
-        self.ways.answered(place);
+    pub(super) fn answered(&self, place: &RemoteContext) {
+        self.connections.answered(place);
     }
 
-    /// Finds the way from a context of this server to an address.
+    /// Finds the route from a context of this server to an address.
     pub(super) async fn find(&self, store: &Store, address: &Address, target: ContextId) -> Result<Route, BusError> {
         let from = store.context();
-        match address.place() {
-            model::Place::Here => Ok(Route::Here),
-            model::Place::Box(key) => Ok(Route::Bus(Arc::new(Boxes::new(store.mailboxes(), Boxes::IN.to_owned())), key.to_string())),
-            model::Place::Redis(url) => self.redis(Endpoint { url: url.to_owned(), ..Endpoint::default() }, address, from, target).await,
-            model::Place::Node(name) => {
+        match address.target() {
+            AddressTarget::Here => Ok(Route::Here),
+            AddressTarget::Box(key) => Ok(Route::Bus(Arc::new(Boxes::new(store.mailboxes(), Boxes::IN.to_owned())), key.to_string())),
+            AddressTarget::Redis(url) => self.redis(Endpoint { url: url.to_owned(), ..Endpoint::default() }, address, from, target).await,
+            AddressTarget::Node(name) => {
                 let endpoint = self.node(&name)?.redis.clone();
                 let nowhere = || BusError::Unknown(format!("the settings do not say where the Redis of node {name} is (node_redis)"));
                 self.redis(endpoint.ok_or_else(nowhere)?, address, from, target).await
             }
-            model::Place::MyceliumIp(ip) => self.over_mycelium(ip.to_string()),
-            model::Place::MyceliumKey(key) => self.over_mycelium(key.to_owned()),
+            AddressTarget::MyceliumIp(ip) => self.over_mycelium(ip.to_string()),
+            AddressTarget::MyceliumKey(key) => self.over_mycelium(key.to_owned()),
         }
     }
 
     /// Returns the key of the node at an address, from the address or the settings.
     pub(super) fn key_of(&self, address: &Address) -> Option<SignerKey> {
-        let key = match address.place() {
-            model::Place::Box(key) => Some(key),
-            model::Place::Node(name) => self.node(&name).ok()?.key.clone(),
+        let key = match address.target() {
+            AddressTarget::Box(key) => Some(key),
+            AddressTarget::Node(name) => self.node(&name).ok()?.key.clone(),
             _ => None,
         };
         // Node keys are ed25519.
@@ -126,12 +126,13 @@ impl Routes {
 
     async fn redis(&self, endpoint: Endpoint, address: &Address, from: ContextId, target: ContextId) -> Result<Route, BusError> {
         let full = || BusError::Unreachable("there are connections to as many contexts of other Redis as may be, all in use".into());
-        let way = self.ways.to(from, (address.as_str().to_owned(), target), Instant::now()).ok_or_else(full)?;
-        let connecting = way.bus.get_or_try_init(|| async {
+        let connection = self.connections.to(from, (address.as_str().to_owned(), target), Instant::now()).ok_or_else(full)?;
+        let connecting = connection.bus.get_or_try_init(|| async {
             let bus: Arc<dyn Bus> = Arc::new(Boxes::connect(&endpoint, target, self.own.to_string()).await?);
-            let (from, bus_of_way) = (address.as_str().to_owned(), Arc::clone(&bus));
+            let (from, bus_of_connection) = (address.as_str().to_owned(), Arc::clone(&bus));
             // The receiver ends only with this server.
-            let _ = self.opened.send(Opened { bus: bus_of_way, from, way: Arc::downgrade(&way), end: way.end() });
+            let _ =
+                self.opened.send(Opened { bus: bus_of_connection, from, connection: Arc::downgrade(&connection), end: connection.end() });
             Ok(bus)
         });
         let slow = || BusError::Unreachable(format!("the Redis of the other side did not answer within {} s", PATIENCE.as_secs()));

@@ -18,7 +18,7 @@ const MOST_RETRIES: u32 = 255;
 
 /// A job in a message. Unknown fields are ignored.
 #[derive(Debug, Deserialize)]
-struct Told {
+struct JobMessage {
     #[serde(default)]
     id: u32,
     script: String,
@@ -46,7 +46,7 @@ struct Told {
 pub(super) fn read(text: &str, caller: u32, number: u32, longest_script: usize) -> Result<Vec<RunnerJob>, String> {
     let text = exact(text, "job").map_err(|beyond| beyond.to_string())?;
     let no_list = |error: serde_json::Error| format!("job: is no list of jobs: {}", without_position(&error.to_string()));
-    let mut all: Vec<Told> = serde_json::from_str(&text).map_err(no_list)?;
+    let mut all: Vec<JobMessage> = serde_json::from_str(&text).map_err(no_list)?;
     if all.is_empty() || all.len() > MOST {
         return Err(format!("job: a message of type job has 1 to {MOST} jobs, not {}", all.len()));
     }
@@ -68,7 +68,7 @@ pub(super) fn read(text: &str, caller: u32, number: u32, longest_script: usize) 
     jobs.map(|(place, (told, waits_for))| of(told, &waits_for, caller, longest_script).map_err(at(place))).collect()
 }
 
-fn of(told: Told, waits_for: &[u32], caller: u32, longest_script: usize) -> Result<RunnerJob, String> {
+fn of(told: JobMessage, waits_for: &[u32], caller: u32, longest_script: usize) -> Result<RunnerJob, String> {
     if told.script.is_empty() {
         return Err("has no script".into());
     }
@@ -76,7 +76,7 @@ fn of(told: Told, waits_for: &[u32], caller: u32, longest_script: usize) -> Resu
         return Err(format!("retries: {} are more than {MOST_RETRIES}", told.retries));
     }
     let timeout = told.timeout.map_or_else(String::new, |timeout| timeout.to_string());
-    let Told { script, script_type, env_vars, timeout: given, .. } = told;
+    let JobMessage { script, script_type, env_vars, timeout: given, .. } = told;
     let spec = JobSpec { script, script_type, env_vars, timeout: given, ..JobSpec::default() };
     check_bounds(&spec, longest_script).map_err(|error| error.to_string())?;
     let names: Vec<String> = waits_for.iter().map(|number| format!("job:{caller}:{number}")).collect();

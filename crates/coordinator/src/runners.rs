@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::Error;
-use super::known::Known;
+use super::destinations::Destinations;
 use hero_jobs::dispatch::{Dispatcher, InUse};
 use hero_model::{ContextId, Name, Runner, RunnerChange, RunnerId, RunnerPage, ScriptType};
 use hero_store::{RunnerStored, Score};
@@ -14,7 +14,7 @@ const LONGEST: usize = 256;
 pub struct Runners {
     dispatcher: Dispatcher,
     /// The destinations that are known here.
-    known: Option<Known>,
+    known: Option<Destinations>,
 }
 
 impl Runners {
@@ -25,7 +25,7 @@ impl Runners {
 
     /// Returns the same interface, which refuses unknown destinations at once.
     #[must_use]
-    pub fn knowing(self, known: Known) -> Self {
+    pub fn knowing(self, known: Destinations) -> Self {
         Self { known: Some(known), ..self }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::ways::Place;
+use super::remote_connections::RemoteContext;
 
 /// Time that a place is left alone, at first and at most.
 const FIRST: Duration = Duration::from_millis(250);
@@ -22,7 +22,7 @@ const MOST_THERE: usize = 32;
 const MOST: usize = 10_000;
 
 /// A place that did not answer.
-struct Rest {
+struct SendBackoff {
     /// The start and the length of its rest.
     since: Instant,
     length: Duration,
@@ -33,12 +33,12 @@ struct Rest {
 
 /// The places that do not answer.
 #[derive(Default)]
-pub(super) struct Silence(Mutex<HashMap<Place, Rest>>);
+pub(super) struct Silence(Mutex<HashMap<RemoteContext, SendBackoff>>);
 
 impl Silence {
     /// Checks whether a message may be sent to a place. If not, returns the time to rest and the last error of the
     /// place.
-    pub(super) fn may_try(&self, place: &Place, now: Instant) -> Result<(), (Duration, String)> {
+    pub(super) fn may_try(&self, place: &RemoteContext, now: Instant) -> Result<(), (Duration, String)> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(rest) = all.get_mut(place) else { return Ok(()) };
         let until = rest.since + rest.length;
@@ -53,20 +53,20 @@ impl Silence {
     }
 
     /// Lets another message try a place, because this one does not.
-    pub(super) fn leave(&self, place: &Place) {
+    pub(super) fn leave(&self, place: &RemoteContext) {
         if let Some(rest) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(place) {
             rest.trial = None;
         }
     }
 
     /// Notes that a place answered.
-    pub(super) fn answered(&self, place: &Place) {
+    pub(super) fn answered(&self, place: &RemoteContext) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(place);
     }
 
     /// Notes that a place did not answer to an attempt that began at `began`. Returns the time that it is left alone,
     /// and whether this failure, with this reason, is new.
-    pub(super) fn keeps_silent(&self, place: &Place, began: Instant, why: &str, now: Instant) -> (Duration, bool) {
+    pub(super) fn keeps_silent(&self, place: &RemoteContext, began: Instant, why: &str, now: Instant) -> (Duration, bool) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= MOST && !all.contains_key(place) {
             all.retain(|_, rest| now < rest.since + rest.length);
@@ -75,12 +75,12 @@ impl Silence {
                 all.remove(&other);
             }
         }
-        let first = || Rest { since: now, length: FIRST, trial: None, why: why.to_owned() };
+        let first = || SendBackoff { since: now, length: FIRST, trial: None, why: why.to_owned() };
         let is_news = all.get(place).is_none_or(|rest| began >= rest.since && rest.why != why);
         let rest = all.entry(place.clone()).or_insert_with(first);
         // An attempt that was already under way does not extend the rest.
         if began >= rest.since && rest.since != now {
-            *rest = Rest { length: (rest.length * 2).min(LONGEST), ..first() };
+            *rest = SendBackoff { length: (rest.length * 2).min(LONGEST), ..first() };
         }
         ((rest.since + rest.length).saturating_duration_since(now).max(FIRST), is_news)
     }
@@ -88,14 +88,14 @@ impl Silence {
 
 /// The number of stops that are being sent to each place.
 #[derive(Default)]
-pub(super) struct Telling(Mutex<HashMap<Place, usize>>);
+pub(super) struct Telling(Mutex<HashMap<RemoteContext, usize>>);
 
 /// A stop that is being sent to a place.
-pub(super) struct OnItsWay<'a>(&'a Telling, Place);
+pub(super) struct OnItsWay<'a>(&'a Telling, RemoteContext);
 
 impl Telling {
     /// Starts sending a stop to a place, unless the maximum number of stops is being sent there.
-    pub(super) fn begin(&self, place: &Place) -> Option<OnItsWay<'_>> {
+    pub(super) fn begin(&self, place: &RemoteContext) -> Option<OnItsWay<'_>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let many = all.entry(place.clone()).or_default();
         (*many < MOST_THERE).then(|| {

@@ -13,8 +13,8 @@ use super::inbound::{Inbound, Refusal, Signer};
 use super::receipt::Receipt;
 use super::receiver::HandedOver;
 use super::recording;
+use super::remote_connections::RemoteContext;
 use super::routes::Route;
-use super::ways::Place;
 use hero_model::{ContextId, MessageFormat, MessageKey, MessageType, Name, SignerKey, Timestamp, hex};
 use hero_store::{NewStop, StopReceived, StopTold, Store, StoredMessage};
 
@@ -57,7 +57,7 @@ impl Delivery {
     async fn try_to_tell(&self, key: MessageKey, stored: &StoredMessage, since: Timestamp, life: u32) -> Result<Receipt, Obstacle> {
         let nowhere = || Obstacle::Final("its message has no address".into());
         let Destination { address, target, receiver } = self.destination(stored).await?.ok_or_else(nowhere)?;
-        let place: Place = (address.as_str().to_owned(), target);
+        let place: RemoteContext = (address.as_str().to_owned(), target);
         let receiver = stored.to.clone().or(receiver).or_else(|| of_node(stored.receiver_key.as_ref()));
         let mut envelope = self.stop_envelope(key, stored, target, receiver, since, life)?;
         let full = || Obstacle::Silent("others are on their way there".into(), MEANWHILE);

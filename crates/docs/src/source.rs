@@ -138,7 +138,7 @@ pub(super) const SECTIONS: [Section; 8] = [
         "docs/decisions/58-variables-that-are-no-secrets-are-named.md"
         "docs/decisions/59-a-closure-gets-the-variable-and-its-method-a-copy.md"
         "docs/decisions/60-a-supervisor-has-a-root-and-a-proc-of-its-own.md"
-        "docs/decisions/64-strangers-share-an-eighth-of-the-memory-budgets.md"
+        "docs/decisions/64-unauthenticated-callers-share-an-eighth-of-the-memory-budgets.md"
         "docs/decisions/65-each-kind-of-child-has-a-list-of-system-calls.md"
         "docs/decisions/66-each-supervisor-has-a-control-group-where-a-subtree-is-delegated.md"
         "docs/decisions/67-executor-rights-and-coordinator-objects-on-demand.md"

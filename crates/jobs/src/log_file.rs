@@ -17,7 +17,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use health::Health;
-pub use owners::{Kept, Owner, Walk};
+pub use owners::{LogFileSet, Owner, Walk};
 
 /// Why a log file cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::link::Link;
-use super::message::Said;
+use super::message::IncomingMessage;
 use super::running::Running;
 use super::{Assistant, Connect};
 use hero_client::{Client, Error};
@@ -40,7 +40,13 @@ async fn answer(request: Request<Bytes>, visit: Visit, running: Arc<Running>) ->
     // The SDK refuses requests that are not messages, or not JSON by their content type.
     let is_message = request.method() == Method::POST && is_json(request.headers());
     let body = request.body().clone();
-    let read = move || if is_message { Said::read(&body).map(|said| (said, Said::exact(body))) } else { Ok((Said::default(), body)) };
+    let read = move || {
+        if is_message {
+            IncomingMessage::read(&body).map(|said| (said, IncomingMessage::exact(body)))
+        } else {
+            Ok((IncomingMessage::default(), body))
+        }
+    };
     let (said, body) = match away(request.body().len(), read).await {
         Some(Ok(read)) => read,
         Some(Err(wrong)) => return wrong.into_response(),

@@ -6,12 +6,12 @@ mod follow;
 mod http;
 mod link;
 mod message;
+mod rejection;
 mod resources;
 mod result;
 mod running;
 mod stdio;
 mod tools;
-mod wrong;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -11,7 +11,7 @@ use serde::de::Deserializer;
 use serde_json::value::RawValue;
 
 use super::has_too_many_values;
-use super::wrong::{What, Wrong};
+use super::rejection::{Rejection, What};
 use hero_model::{Beyond, MARK, excerpt, plain_zeros, twice_or_marked, without_position};
 use hero_rpc::LONGEST_ID;
 
@@ -22,7 +22,7 @@ const ARGUMENTS: [&str; 2] = ["params", "arguments"];
 
 /// The parts of a message that are needed here.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct IncomingMessage {
     pub(super) method: String,
     /// The call that the message cancels, if it does so.
     pub(super) cancels: Option<RequestId>,
@@ -32,19 +32,19 @@ pub(super) struct Said {
 /// The members of `params` by their names.
 type Params<'m> = BTreeMap<String, &'m RawValue>;
 
-impl Said {
+impl IncomingMessage {
     /// Parses and checks a message, as far as necessary.
-    pub(super) fn read(body: &[u8]) -> Result<Self, Wrong> {
+    pub(super) fn read(body: &[u8]) -> Result<Self, Rejection> {
         if has_too_many_values(body) {
-            return Err(Wrong::TooMany);
+            return Err(Rejection::TooMany);
         }
-        let refused = twice_or_marked(body).map_err(|error| Wrong::from(What::parse_error(without_position(&error.to_string()))))?;
+        let refused = twice_or_marked(body).map_err(|error| Rejection::from(What::parse_error(without_position(&error.to_string()))))?;
         let (id, is_notification) = head(body);
         let checked = match refused {
             Some(path) => Err(refusal(&path)),
             None => Self::checked(body, id.clone()),
         };
-        checked.map_err(|what| if is_notification { Wrong::Notification(what) } else { Wrong::Request(what, id) })
+        checked.map_err(|what| if is_notification { Rejection::Notification(what) } else { Rejection::Request(what, id) })
     }
 
     /// Returns the outline of a message that has each name once, or its error.
@@ -95,9 +95,9 @@ impl Said {
     }
 
     /// Returns the error for a message that the SDK cannot read.
-    pub(super) fn unreadable(&self) -> Wrong {
+    pub(super) fn unreadable(&self) -> Rejection {
         let what = What::invalid("this is no message of the Model Context Protocol, or lacks what one of its method has");
-        Wrong::Request(what, self.id.clone())
+        Rejection::Request(what, self.id.clone())
     }
 }
 
@@ -210,8 +210,8 @@ mod tests {
     use super::*;
 
     fn wrong(body: &str) -> (i32, String, Option<RequestId>) {
-        match Said::read(body.as_bytes()) {
-            Err(Wrong::Request(what, id)) => (what.code, what.message, id),
+        match IncomingMessage::read(body.as_bytes()) {
+            Err(Rejection::Request(what, id)) => (what.code, what.message, id),
             other => panic!("{body}: {other:?}"),
         }
     }
@@ -232,7 +232,7 @@ mod tests {
         ] {
             assert_eq!(wrong(&body), (code, said.to_owned(), id), "{body}");
         }
-        assert!(Said::read(call(r#"{"a":{"b":1},"b":[{"a":1},{"a":1}]}"#).as_bytes()).is_ok());
+        assert!(IncomingMessage::read(call(r#"{"a":{"b":1},"b":[{"a":1},{"a":1}]}"#).as_bytes()).is_ok());
     }
 
     #[test]
@@ -245,9 +245,9 @@ mod tests {
             assert_eq!((code, id), (-32602, Some(RequestId::Number(7))));
             assert!(said.starts_with(&format!("parameter `args.n[0]` is {number}, beyond")), "{said}");
         }
-        assert!(Said::read(call("-0").as_bytes()).is_ok());
-        assert_eq!(Said::exact(call("-0").into()), call(" 0"));
-        assert_eq!(Said::exact(call("-0.0").into()), call("-0.0"));
+        assert!(IncomingMessage::read(call("-0").as_bytes()).is_ok());
+        assert_eq!(IncomingMessage::exact(call("-0").into()), call(" 0"));
+        assert_eq!(IncomingMessage::exact(call("-0.0").into()), call("-0.0"));
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
         let with = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         let text = |length| format!("\"{}\"", "x".repeat(length));
         for id in ["1", "-1", "\"a\"", &text(LONGEST_ID)] {
-            assert!(Said::read(with(id).as_bytes()).is_ok_and(|said| said.id.is_some()), "{id}");
+            assert!(IncomingMessage::read(with(id).as_bytes()).is_ok_and(|said| said.id.is_some()), "{id}");
         }
         for id in ["null", "1.5", "[1]", "{}", "true", &text(LONGEST_ID + 1), &text(1 << 20)] {
             let (code, said, id) = wrong(&with(id));
@@ -271,7 +271,7 @@ mod tests {
             assert!(code == -32602 && said.contains("tools/call takes") && id == Some(RequestId::Number(7)), "{params}: {said}");
         }
         for params in [r#"{"name":"x"}"#, r#"{"name":"x","arguments":null}"#, r#"{"name":"x","arguments":{},"_meta":{}}"#] {
-            assert!(Said::read(call(params).as_bytes()).is_ok(), "{params}");
+            assert!(IncomingMessage::read(call(params).as_bytes()).is_ok(), "{params}");
         }
     }
 
@@ -284,9 +284,9 @@ mod tests {
             assert_eq!(wrong(body).0, -32600, "{body}");
         }
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
-        assert!(Said::read(answer.as_bytes()).is_ok_and(|said| said.method.is_empty()));
+        assert!(IncomingMessage::read(answer.as_bytes()).is_ok_and(|said| said.method.is_empty()));
         let cancels = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a","reason":"b"}}"#;
-        assert_eq!(Said::read(cancels.as_bytes()).unwrap().cancels, Some(RequestId::String("a".into())));
+        assert_eq!(IncomingMessage::read(cancels.as_bytes()).unwrap().cancels, Some(RequestId::String("a".into())));
     }
 
     #[test]
@@ -321,13 +321,13 @@ mod tests {
             assert!(found == code && message.contains(said) && id == Some(RequestId::Number(7)), "{body}: {found} {message} {id:?}");
         }
         for params in ["null", "{}", r#"{"_meta":null,"cursor":null}"#, r#"{"_meta":{},"cursor":"x"}"#] {
-            assert!(Said::read(with("tools/list", params).as_bytes()).is_ok(), "{params}");
+            assert!(IncomingMessage::read(with("tools/list", params).as_bytes()).is_ok(), "{params}");
         }
     }
 
     #[test]
     fn a_notification_is_not_answered_whatever_is_wrong_with_it() {
-        let answer = |body: &str| Said::read(body.as_bytes()).unwrap_err().into_line();
+        let answer = |body: &str| IncomingMessage::read(body.as_bytes()).unwrap_err().into_line();
         for body in [
             r#"{"method":"notifications/initialized"}"#,
             r#"{"jsonrpc":"1.0","method":"notifications/initialized"}"#,

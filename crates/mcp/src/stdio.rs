@@ -8,8 +8,8 @@ use tokio::io::{
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use super::Assistant;
-use super::message::Said;
-use super::wrong::Wrong;
+use super::message::IncomingMessage;
+use super::rejection::Rejection;
 
 /// Maximum length of a message, in bytes.
 const LONGEST: usize = 16 << 20;
@@ -65,16 +65,16 @@ async fn read(
                 line.clear();
                 (&mut input).take(LONGEST as u64).read_until(b'\n', &mut line).await?;
             }
-            refuse(&answers, Wrong::TooLong(LONGEST)).await;
+            refuse(&answers, Rejection::TooLong(LONGEST)).await;
             continue;
         }
         let body = Bytes::copy_from_slice(line.trim_ascii());
         if body.is_empty() {
             continue;
         }
-        match Said::read(&body) {
+        match IncomingMessage::read(&body) {
             Ok(_) => {
-                messages.write_all(&Said::exact(body)).await?;
+                messages.write_all(&IncomingMessage::exact(body)).await?;
                 messages.write_all(b"\n").await?;
             }
             Err(wrong) => refuse(&answers, wrong).await,
@@ -82,7 +82,7 @@ async fn read(
     }
 }
 
-async fn refuse(answers: &Sender<Bytes>, wrong: Wrong) {
+async fn refuse(answers: &Sender<Bytes>, wrong: Rejection) {
     if let Some(line) = wrong.into_line() {
         // Nobody is left to be told where this fails.
         let _ = answers.send(line.into()).await;

@@ -23,7 +23,7 @@ pub struct Address(Arc<str>);
 
 /// The target of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place<'a> {
+pub enum AddressTarget<'a> {
     /// Another context of this server.
     Here,
     /// A node of this name, whose address is in the settings.
@@ -60,24 +60,24 @@ impl Address {
     }
 
     /// Returns the target of the address.
-    pub fn place(&self) -> Place<'_> {
-        place(&self.0).unwrap_or(Place::Here)
+    pub fn target(&self) -> AddressTarget<'_> {
+        target(&self.0).unwrap_or(AddressTarget::Here)
     }
 }
 
-fn place(text: &str) -> Result<Place<'_>, InvalidAddress> {
+fn target(text: &str) -> Result<AddressTarget<'_>, InvalidAddress> {
     let form = || InvalidAddress::Form(excerpt(text, 64).into_owned());
     if text.len() > LONGEST || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err(form());
     }
     if text == "here" {
-        return Ok(Place::Here);
+        return Ok(AddressTarget::Here);
     }
     if let Some(name) = text.strip_prefix("node:") {
-        return name.parse().map(Place::Node).map_err(|_| form());
+        return name.parse().map(AddressTarget::Node).map_err(|_| form());
     }
     if let Some(key) = text.strip_prefix("box:") {
-        return key.parse().map(Place::Box).map_err(|_| form());
+        return key.parse().map(AddressTarget::Box).map_err(|_| form());
     }
     if let Some((scheme, rest)) = text.split_once("://") {
         let is_redis = matches!(scheme, "redis" | "rediss" | "unix" | "redis+unix");
@@ -87,20 +87,20 @@ fn place(text: &str) -> Result<Place<'_>, InvalidAddress> {
         if rest.contains('@') || rest.contains("pass=") || rest.contains("user=") {
             return Err(InvalidAddress::Credentials);
         }
-        return Ok(Place::Redis(text));
+        return Ok(AddressTarget::Redis(text));
     }
     let mycelium = text.strip_prefix("mycelium:").unwrap_or(text);
     if mycelium.len() == 64 && mycelium.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Ok(Place::MyceliumKey(mycelium));
+        return Ok(AddressTarget::MyceliumKey(mycelium));
     }
-    mycelium.parse().map(Place::MyceliumIp).map_err(|_| form())
+    mycelium.parse().map(AddressTarget::MyceliumIp).map_err(|_| form())
 }
 
 impl FromStr for Address {
     type Err = InvalidAddress;
 
     fn from_str(text: &str) -> Result<Self, InvalidAddress> {
-        place(text).map(|_| Self(text.into()))
+        target(text).map(|_| Self(text.into()))
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn an_address_leads_to_one_of_six_places() {
-        let place = |text: &str| format!("{:?}", text.parse::<Address>().map(|address| format!("{:?}", address.place())));
+        let target = |text: &str| format!("{:?}", text.parse::<Address>().map(|address| format!("{:?}", address.target())));
         for (text, expected) in [
             ("here", "Here"),
             ("node:berlin", "Node(berlin)"),
@@ -121,9 +121,9 @@ mod tests {
             ("4a2:12::1", "MyceliumIp(4a2:12::1)"),
             ("mycelium:4a2:12::1", "MyceliumIp(4a2:12::1)"),
         ] {
-            assert_eq!(place(text), format!("Ok(\"{expected}\")"), "{text}");
+            assert_eq!(target(text), format!("Ok(\"{expected}\")"), "{text}");
         }
-        assert!(place(&"ab".repeat(32)).contains("MyceliumKey"));
+        assert!(target(&"ab".repeat(32)).contains("MyceliumKey"));
         for bad in ["", "berlin", "node:", "http://x", "redis://", "10.0.0.7", "node:a b", &format!("redis://{}", "x".repeat(300))] {
             assert!(matches!(bad.parse::<Address>(), Err(InvalidAddress::Form(_))), "{bad}");
         }

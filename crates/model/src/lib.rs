@@ -42,7 +42,7 @@ mod time;
 mod tree;
 
 pub use actor::{Actor, Presence};
-pub use address::{Address, InvalidAddress, Place};
+pub use address::{Address, AddressTarget, InvalidAddress};
 pub use attempt::{Attempt, Usage};
 pub use context::{Context, ContextLimits, ContextPage, ContextStatus};
 pub use environment::shown;

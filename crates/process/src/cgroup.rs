@@ -4,7 +4,7 @@
 //! The system limits a group at once, including the memory that the kernel keeps for it, and can kill it as a whole.
 //! Without groups, [periodic checks](super::held) enforce the same limits.
 
-mod place;
+mod delegation;
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -18,7 +18,7 @@ use rustix::fs::{CWD, FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 use uuid::Uuid;
 
-use self::place::{KILL, SERVER, place};
+use self::delegation::{KILL, SERVER};
 use super::closed;
 
 /// Prefix of the names of supervisors' groups. A number follows.
@@ -49,15 +49,15 @@ impl Groups {
     /// groups that killed processes left behind. Returns the reason if there is no subtree. Call it before there are
     /// children.
     pub fn enter() -> Result<Self, String> {
-        let place = place()?;
+        let delegation = delegation::find()?;
         let failed = |what: &Path| {
             let what = what.to_owned();
             move |error: io::Error| format!("{} cannot be used: {error}", what.display())
         };
-        let server = place.base.join(SERVER);
-        if !place.is_inside {
+        let server = delegation.base.join(SERVER);
+        if !delegation.is_inside {
             match DirBuilder::new().create(&server) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(&place.base)(error)),
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(&delegation.base)(error)),
                 _ => {}
             }
             if let Err(error) = fs::write(server.join("cgroup.procs"), "0") {
@@ -65,12 +65,12 @@ impl Groups {
                 return Err(failed(&server)(error));
             }
         }
-        let offered = fs::read_to_string(place.base.join("cgroup.controllers")).map_err(failed(&place.base))?;
+        let offered = fs::read_to_string(delegation.base.join("cgroup.controllers")).map_err(failed(&delegation.base))?;
         for controller in offered.split_whitespace().filter(|name| LIMITS.iter().any(|(limited, ..)| limited == name)) {
             // Controllers that cannot be enabled are missing in the groups, and their reports say so.
-            let _ = fs::write(place.base.join("cgroup.subtree_control"), format!("+{controller}"));
+            let _ = fs::write(delegation.base.join("cgroup.subtree_control"), format!("+{controller}"));
         }
-        let groups = Self { base: place.base };
+        let groups = Self { base: delegation.base };
         groups.remove_left();
         Ok(groups)
     }
@@ -78,7 +78,7 @@ impl Groups {
     /// Returns the directory in which a start from here would make groups, or why there would be none. It changes
     /// nothing. Call it before there are children.
     pub fn foresee() -> Result<PathBuf, String> {
-        place().map(|place| place.base)
+        delegation::find().map(|delegation| delegation.base)
     }
 
     /// Uses a directory of a test.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use super::told;
+use super::proc_file;
 
 /// The maximum number of processes that may run together for a job.
 pub const MOST_PROCESSES: usize = 256;
@@ -67,7 +67,7 @@ struct Process {
 
 impl Process {
     fn read(pid: i32) -> Option<Self> {
-        let read = |place: PathBuf| Some(Self { status: told::read(place.join("status")).ok()?, place });
+        let read = |place: PathBuf| Some(Self { status: proc_file::read(place.join("status")).ok()?, place });
         let first = read(PathBuf::from(format!("/proc/{pid}")))?;
         if sum(&first.status, &["RssAnon:"]).is_some() {
             return Some(first);
@@ -85,7 +85,7 @@ impl Process {
 
     /// Returns the same, but divides shared memory among the processes that share it, if the system reports that.
     fn share(&self) -> u64 {
-        let rollup = told::read(self.place.join("smaps_rollup")).ok();
+        let rollup = proc_file::read(self.place.join("smaps_rollup")).ok();
         match rollup.and_then(|rollup| sum(&rollup, &["Pss_Anon:", "SwapPss:"])) {
             Some(share) => share + sum(&self.status, &["VmPTE:"]).unwrap_or(0),
             None => self.memory(),

@@ -63,7 +63,7 @@ pub struct Used {
 
 /// A report of a subreaper on its socket, one per line. The usage comes last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
+pub enum SubreaperReport {
     /// The command ended by itself, with this code, or 128 plus the number of the signal that ended it.
     Ended(i32),
     /// There were more than [`MOST_PROCESSES`], so all were killed.
@@ -74,7 +74,7 @@ pub enum Said {
     Used(Used),
 }
 
-impl Said {
+impl SubreaperReport {
     /// Reads a line.
     pub fn read(line: &str) -> Option<Self> {
         let line = line.trim_end();
@@ -90,7 +90,7 @@ impl Said {
     }
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for SubreaperReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ended(code) => write!(f, "{code}"),
@@ -148,7 +148,7 @@ fn keep(args: impl IntoIterator<Item = OsString>) -> Result<(), String> {
     let kept = subreaper.watch().map_err(said("the processes cannot be watched"));
     subreaper.clear();
     // If the server is gone, nobody reads this.
-    let _ = subreaper.say(Said::Used(used()));
+    let _ = subreaper.say(SubreaperReport::Used(used()));
     kept
 }
 
@@ -224,7 +224,7 @@ impl Subreaper {
             let is_last = self.wait_for_dead();
             if let Some(status) = self.ended.filter(|_| !had_ended) {
                 let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
-                self.say(Said::Ended(code))?;
+                self.say(SubreaperReport::Ended(code))?;
             }
             if is_last || self.ended.is_some() && self.is_alone() {
                 return Ok(());
@@ -245,17 +245,17 @@ impl Subreaper {
         }
     }
 
-    fn say(&mut self, said: Said) -> io::Result<()> {
+    fn say(&mut self, said: SubreaperReport) -> io::Result<()> {
         writeln!(self.socket, "{said}")
     }
 
     /// Returns the limit that the processes exceed, if any. The check is periodic, so for a moment they may have more.
-    fn exceeded(&self, looked: &mut Looked) -> Option<Said> {
+    fn exceeded(&self, looked: &mut Looked) -> Option<SubreaperReport> {
         let processes = looked.fresh(getpid(), self.init.as_slice())?;
         if processes.len() > MOST_PROCESSES {
-            return Some(Said::TooMany);
+            return Some(SubreaperReport::TooMany);
         }
-        Held::by(&processes, || true).too_much_memory(self.memory).map(Said::TooMuchMemory)
+        Held::by(&processes, || true).too_much_memory(self.memory).map(SubreaperReport::TooMuchMemory)
     }
 
     /// Reaps the command and orphans that have ended. Returns true if no child is left.
@@ -310,9 +310,14 @@ mod tests {
 
     #[test]
     fn what_a_subreaper_says_is_understood() {
-        for said in [Said::Ended(137), Said::TooMany, Said::TooMuchMemory(1 << 30), Said::Used(Used { cpu_us: 12, peak_memory: 34 })] {
-            assert_eq!(Said::read(&format!("{said}\n")), Some(said));
+        for said in [
+            SubreaperReport::Ended(137),
+            SubreaperReport::TooMany,
+            SubreaperReport::TooMuchMemory(1 << 30),
+            SubreaperReport::Used(Used { cpu_us: 12, peak_memory: 34 }),
+        ] {
+            assert_eq!(SubreaperReport::read(&format!("{said}\n")), Some(said));
         }
-        assert_eq!(Said::read(""), None);
+        assert_eq!(SubreaperReport::read(""), None);
     }
 }

@@ -10,8 +10,8 @@ mod identity;
 mod init;
 pub mod keep;
 mod mounts;
+pub mod proc_file;
 mod spawn;
-pub mod told;
 pub mod tree;
 
 pub use arguments::arguments;

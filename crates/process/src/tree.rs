@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal};
 
-use super::told;
+use super::proc_file;
 
 /// A running process. Its start time distinguishes it from a later one with the same process id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 impl Process {
     /// Returns the process with this id, unless it has ended, even if it was not reaped.
     fn read(pid: i32) -> Option<Self> {
-        let stat = told::read(format!("/proc/{pid}/stat")).ok()?;
+        let stat = proc_file::read(format!("/proc/{pid}/stat")).ok()?;
         // The name is in parentheses and may contain anything.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
         let (state, parent) = (fields.next()?, fields.next()?.parse().ok()?);
@@ -50,7 +50,7 @@ impl Process {
 
     /// Whether it is the first process of a PID namespace other than ours.
     fn is_first(&self) -> bool {
-        let status = told::read(format!("/proc/{}/status", self.pid)).unwrap_or_default();
+        let status = proc_file::read(format!("/proc/{}/status", self.pid)).unwrap_or_default();
         let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
         numbers.split_whitespace().count() > 1 && numbers.split_whitespace().next_back() == Some("1")
     }
@@ -207,7 +207,7 @@ pub fn end_with(root: Pid, within: Duration) {
 /// Returns the ids of a process's children, including ended ones. `None` if the kernel does not list them.
 pub fn children(pid: Pid) -> Option<Vec<i32>> {
     let pid = pid.as_raw_nonzero();
-    let list = told::read(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+    let list = proc_file::read(format!("/proc/{pid}/task/{pid}/children")).ok()?;
     list.split_whitespace().map(|child| child.parse().ok()).collect()
 }
 

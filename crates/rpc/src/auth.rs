@@ -7,14 +7,14 @@ use tokio::sync::watch;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::addresses::{AddressHandle, InUse};
+use super::anonymous::TrackedConnection;
 use super::memory::Connection;
 use super::served::ServerAddress;
-use super::strangers::Place;
 use hero_access::Login;
 pub use hero_access::Permission;
 
 /// The most bytes of a request without a login, where callers must log in: more than a login takes.
-const STRANGERS: u32 = 16 * 1024;
+const ANONYMOUS_REQUEST: u32 = 16 * 1024;
 
 /// The caller on a connection.
 #[derive(Debug, Clone)]
@@ -52,7 +52,7 @@ struct Link {
     calls: InUse,
     address: AddressHandle,
     connection: Arc<Connection>,
-    place: Place,
+    tracked: TrackedConnection,
     /// Whether this server encrypts it.
     tls: bool,
     open: TaskTrackerToken,
@@ -62,7 +62,7 @@ impl Session {
     pub(super) fn new(
         peer: SocketAddr,
         local: SocketAddr,
-        (address, place): (AddressHandle, Place),
+        (address, tracked): (AddressHandle, TrackedConnection),
         connection: Arc<Connection>,
         tls: bool,
         open: TaskTrackerToken,
@@ -70,7 +70,7 @@ impl Session {
         metrics::gauge!(super::CONNECTIONS).increment(1.0);
         let (server_address, touched_ms, requests, calls) = Default::default();
         let opened = Instant::now();
-        let link = Link { peer, local, server_address, opened, touched_ms, requests, calls, address, connection, place, tls, open };
+        let link = Link { peer, local, server_address, opened, touched_ms, requests, calls, address, connection, tracked, tls, open };
         Self::on(Arc::new(link), Principal::Anonymous, false)
     }
 
@@ -100,12 +100,12 @@ impl Session {
     /// Records whether the user of the connection has logged in, or need not.
     pub(super) fn set_known(&self, is_known: bool) {
         self.connection().set_known(is_known);
-        self.link.place.set_known(is_known);
+        self.link.tracked.set_known(is_known);
     }
 
     /// Returns when the connection has been without a login for longer than allowed.
     pub(super) async fn outstayed(&self) {
-        self.link.place.outstayed().await;
+        self.link.tracked.outstayed().await;
     }
 
     /// Returns the peer's address.
@@ -193,7 +193,7 @@ impl Session {
 
     /// Returns the most bytes of a request, given the limit for callers who have logged in.
     pub(super) fn request_bytes(&self, most: u32) -> u32 {
-        if self.connection().is_stranger() { most.min(STRANGERS) } else { most }
+        if self.connection().is_anonymous() { most.min(ANONYMOUS_REQUEST) } else { most }
     }
 
     pub(super) fn calls(&self) -> &InUse {

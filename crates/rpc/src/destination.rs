@@ -4,7 +4,7 @@ use super::app::App;
 use super::auth::{Permission, Principal, Session};
 use super::error::Error;
 use super::guard::lacking;
-use hero_model::{Address, ContextId, IdentityId, Name, Place, Role, Runner};
+use hero_model::{Address, AddressTarget, ContextId, IdentityId, Name, Role, Runner};
 
 /// Checks whether a session may send something to a context at an address.
 ///
@@ -13,13 +13,13 @@ use hero_model::{Address, ContextId, IdentityId, Name, Place, Role, Runner};
 /// place in the network.
 pub(super) fn may_go(app: &App, session: &Session, address: &Address, target: ContextId) -> Result<(), Error> {
     let Principal::Identity(login) = session.principal() else { return Ok(()) };
-    match address.place() {
-        Place::Here => may_submit(app, login.identity(), target),
-        Place::Redis(_) => Err(Error::Denied(
+    match address.target() {
+        AddressTarget::Here => may_submit(app, login.identity(), target),
+        AddressTarget::Redis(_) => Err(Error::Denied(
             "address: a Redis by its address is named by the operator only, who may have it in the setting node_redis (NAME=URL); write node:NAME then"
                 .into(),
         )),
-        Place::Node(_) | Place::Box(_) | Place::MyceliumIp(_) | Place::MyceliumKey(_) => Ok(()),
+        AddressTarget::Node(_) | AddressTarget::Box(_) | AddressTarget::MyceliumIp(_) | AddressTarget::MyceliumKey(_) => Ok(()),
     }
 }
 
@@ -28,7 +28,9 @@ pub(super) fn may_go(app: &App, session: &Session, address: &Address, target: Co
 pub(super) async fn may_go_by(app: &App, session: &Session, context: ContextId, topic: &Name) -> Result<(), Error> {
     let Principal::Identity(login) = session.principal() else { return Ok(()) };
     let targets = match app.runners.of_topic(context, topic).await? {
-        Some(Runner { address: Some(address), target_context, .. }) if matches!(address.place(), Place::Here) => [target_context].into(),
+        Some(Runner { address: Some(address), target_context, .. }) if matches!(address.target(), AddressTarget::Here) => {
+            [target_context].into()
+        }
         Some(_) => return Ok(()),
         None => app.runners.targets_of_type(context, topic).await?,
     };

@@ -26,9 +26,9 @@ pub(super) struct LoggedOut;
 /// A message on a WebSocket whose caller still gets the answer after a logout meanwhile, because the call was executed. A call that waits
 /// is an exception.
 #[derive(Debug)]
-pub(super) struct Heard(Mutex<Option<TaskTrackerToken>>);
+pub(super) struct PendingAnswer(Mutex<Option<TaskTrackerToken>>);
 
-impl Heard {
+impl PendingAnswer {
     pub(super) fn new(counted: TaskTrackerToken) -> Self {
         Self(Mutex::new(Some(counted)))
     }

@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 
 use super::access::Access;
 use super::addresses::Addresses;
+use super::anonymous::TrackedConnection;
 use super::auth::{Permission, Session};
 use super::caller::Caller;
 use super::effect::Effect;
@@ -29,7 +30,6 @@ use super::method::{Example, Method};
 use super::middleware::{Middleware, Rules, middleware};
 use super::request_id::LONGEST_ID;
 use super::served::Served;
-use super::strangers::Place;
 use super::table::Table;
 use hero_audit::Audit;
 
@@ -117,9 +117,9 @@ fn answer(bytes: &[u8], over_http: bool) -> Option<String> {
     let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
     let share = addresses.join(peer.ip(), 0).expect("nobody else is connected");
     let connection = addresses.connection(&share);
-    let place = Place::new(&Arc::default(), peer.ip(), connection.closing(), true);
+    let tracked = TrackedConnection::new(&Arc::default(), peer.ip(), connection.closing(), true);
     let reservation = Arc::new(RequestReservation::of(&connection));
-    let session = Session::new(peer, peer, (share, place), connection, false, TaskTracker::new().token());
+    let session = Session::new(peer, peer, (share, tracked), connection, false, TaskTracker::new().token());
     let mut extensions = Extensions::new();
     extensions.insert(Arc::new(session));
     extensions.insert(Arc::downgrade(&reservation));

@@ -4,6 +4,7 @@
 mod access;
 mod act;
 mod addresses;
+mod anonymous;
 mod app;
 mod auth;
 mod caller;
@@ -37,7 +38,6 @@ mod serve_error;
 mod served;
 mod server;
 mod socket;
-mod strangers;
 mod subscription;
 mod table;
 mod tls;

@@ -17,7 +17,7 @@ use super::entry::{Entry, OverHttp, Reply, invalid};
 use super::key::Key;
 use super::middleware::Middleware;
 use super::oversize::batch_too_large;
-use super::request_id::{Given, NumberId};
+use super::request_id::{NumberId, RawId};
 
 /// Answers a message: a call, a notification or a batch of them. Notifications alone get no answer.
 ///
@@ -73,15 +73,15 @@ fn read(text: &str, extensions: &Extensions) -> Result<Entry, serde_json::Error>
         Some(request)
     };
     Ok(match outline.id() {
-        Given::Id(id) => with_id(id.clone()).map_or(Entry::Invalid(id, None), Entry::Call),
-        Given::Number(number) => {
+        RawId::Id(id) => with_id(id.clone()).map_or(Entry::Invalid(id, None), Entry::Call),
+        RawId::Number(number) => {
             let number = NumberId(number.into());
             let Some(mut request) = with_id(Id::Null) else { return Ok(Entry::Invalid(Id::Null, Some(number))) };
             request.extensions_mut().insert(number);
             Entry::Call(request)
         }
-        Given::Nothing => with_id(Id::Null).map_or(Entry::INVALID, Entry::Notification),
-        Given::TooLong | Given::NoId => Entry::INVALID,
+        RawId::Nothing => with_id(Id::Null).map_or(Entry::INVALID, Entry::Notification),
+        RawId::TooLong | RawId::NoId => Entry::INVALID,
     })
 }
 
@@ -98,11 +98,11 @@ struct Outline<'t> {
 }
 
 impl<'t> Outline<'t> {
-    fn id(&self) -> Given<'t> {
+    fn id(&self) -> RawId<'t> {
         match self.id {
-            _ if self.has_two_ids => Given::NoId,
-            None => Given::Nothing,
-            Some(raw) => Given::of(raw.get()),
+            _ if self.has_two_ids => RawId::NoId,
+            None => RawId::Nothing,
+            Some(raw) => RawId::of(raw.get()),
         }
     }
 }

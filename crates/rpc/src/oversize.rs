@@ -8,7 +8,7 @@ use jsonrpsee::types::{ErrorObject, ErrorObjectOwned, Id};
 use serde_json::json;
 
 use super::entry::Reply;
-use super::request_id::{Given, LONGEST_ID, NumberId};
+use super::request_id::{LONGEST_ID, NumberId, RawId};
 
 /// Returns the error of a request above the limit.
 pub(super) fn request_too_large(limit: u32) -> ErrorObjectOwned {
@@ -117,9 +117,9 @@ impl IdReader {
     /// Returns the response that refuses a request. There is none if the whole message was read and is a notification.
     pub(super) fn refusal(&self, error: ErrorObjectOwned, is_whole: bool) -> Option<Reply> {
         let raw = self.id.as_deref().and_then(|raw| std::str::from_utf8(raw).ok());
-        let (id, number) = match raw.map(Given::of) {
-            Some(Given::Id(id)) => (id, None),
-            Some(Given::Number(number)) if serde_json::from_str::<serde_json::Number>(number).is_ok() => {
+        let (id, number) = match raw.map(RawId::of) {
+            Some(RawId::Id(id)) => (id, None),
+            Some(RawId::Number(number)) if serde_json::from_str::<serde_json::Number>(number).is_ok() => {
                 (Id::Null, Some(NumberId(Arc::from(number))))
             }
             None if is_whole && self.has_method => return None,

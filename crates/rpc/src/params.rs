@@ -8,14 +8,14 @@ use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-pub(crate) use self::fault::Fault;
-use self::fault::listed;
+pub(crate) use self::error::ParamsError;
+use self::error::listed;
 use self::located::Located;
 use super::error::Error;
 use super::key::Key;
 use hero_model::{Beyond, plain_zeros};
 
-mod fault;
+mod error;
 mod located;
 
 /// The names of a method's parameters, in document order.
@@ -36,73 +36,73 @@ pub(super) fn parse<P: FromParameters>(raw: Option<&str>, names: &Names) -> Resu
     };
     let parsed = given.and_then(|mut named| {
         named.retain(|(_, value)| value.get() != "null");
-        P::read(Given { named })
+        P::read(GivenParams { named })
     });
     parsed.map_err(|fault| Error::Params(fault.to_string()))
 }
 
 /// Reads JSON text, for example from a file, in the same way as a parameter `name`. Errors have their place in the text.
-pub fn read_as_parameter<T: DeserializeOwned>(text: &str, name: &str) -> Result<T, Fault> {
+pub fn read_as_parameter<T: DeserializeOwned>(text: &str, name: &str) -> Result<T, ParamsError> {
     read_value(name, &plain_zeros(text), PhantomData)
 }
 
 /// A type that can be read from the parameters of a call. Every deserializable type is one.
 pub trait FromParameters: Sized {
     /// Reads the type. Parameters that are `null` were removed, and every name is known.
-    fn read(given: Given<'_>) -> Result<Self, Fault>;
+    fn read(given: GivenParams<'_>) -> Result<Self, ParamsError>;
 }
 
 impl<P: DeserializeOwned> FromParameters for P {
-    fn read(given: Given<'_>) -> Result<Self, Fault> {
+    fn read(given: GivenParams<'_>) -> Result<Self, ParamsError> {
         given.rest()
     }
 }
 
 /// The parameters that a call gives.
-pub struct Given<'g> {
-    named: Named<'g, 'g>,
+pub struct GivenParams<'g> {
+    named: NamedParams<'g, 'g>,
 }
 
-impl Given<'_> {
+impl GivenParams<'_> {
     /// Removes one parameter and returns it, if it was given.
-    pub(super) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Fault> {
+    pub(super) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, ParamsError> {
         let Some(at) = self.named.iter().position(|(other, _)| *other == name) else { return Ok(None) };
         let (name, value) = self.named.remove(at);
         read_value(name, value.get(), PhantomData).map(Some)
     }
 
     /// Reads all remaining parameters as the fields of one type.
-    pub(super) fn rest<T: DeserializeOwned>(self) -> Result<T, Fault> {
+    pub(super) fn rest<T: DeserializeOwned>(self) -> Result<T, ParamsError> {
         T::deserialize(MapAccessDeserializer::new(Fields { given: self.named.into_iter(), next: None }))
     }
 }
 
 /// Reads the value of one parameter.
-fn read_value<'g, V: DeserializeSeed<'g>>(name: &str, raw: &'g str, seed: V) -> Result<V::Value, Fault> {
+fn read_value<'g, V: DeserializeSeed<'g>>(name: &str, raw: &'g str, seed: V) -> Result<V::Value, ParamsError> {
     let read = seed.deserialize(Located(&mut serde_json::Deserializer::from_str(raw))).map_err(|fault| fault.inside(name));
     match (read, Beyond::find(raw, name)) {
         // Only a type that takes any JSON accepts it.
-        (Ok(_), Some(beyond)) => Err(Fault::beyond(&beyond)),
+        (Ok(_), Some(beyond)) => Err(ParamsError::beyond(&beyond)),
         (Err(fault), Some(beyond)) => Err(fault.with_number(beyond)),
         (read, None) => read,
     }
 }
 
 /// Parameters with their names, each once.
-type Named<'n, 'r> = Vec<(&'n str, &'r RawValue)>;
+type NamedParams<'n, 'r> = Vec<(&'n str, &'r RawValue)>;
 
-fn by_name<'n, 'r>(raw: &'r str, names: &'n Names) -> Result<Named<'n, 'r>, Fault> {
+fn by_name<'n, 'r>(raw: &'r str, names: &'n Names) -> Result<NamedParams<'n, 'r>, ParamsError> {
     let mut fault = None;
     let mut json = serde_json::Deserializer::from_str(raw);
     let read = json.deserialize_map(Object { names, fault: &mut fault }).and_then(|given| json.end().map(|()| given));
-    read.map_err(|error| fault.unwrap_or_else(|| Fault::parser(error)))
+    read.map_err(|error| fault.unwrap_or_else(|| ParamsError::parser(error)))
 }
 
-fn by_position<'n, 'r>(raw: &'r str, names: &'n Names) -> Result<Named<'n, 'r>, Fault> {
-    let values: Vec<&RawValue> = serde_json::from_str(raw).map_err(Fault::parser)?;
+fn by_position<'n, 'r>(raw: &'r str, names: &'n Names) -> Result<NamedParams<'n, 'r>, ParamsError> {
+    let values: Vec<&RawValue> = serde_json::from_str(raw).map_err(ParamsError::parser)?;
     if values.len() > names.len() {
         let (given, known) = (values.len(), names.len());
-        return Err(Fault::custom(match known {
+        return Err(ParamsError::custom(match known {
             0 => format!("the method has no parameters, but got {given}"),
             1 => format!("the method has one parameter ({}), but got {given}", listed(names)),
             _ => format!("the method has at most {known} parameters ({}), but got {given}", listed(names)),
@@ -114,22 +114,22 @@ fn by_position<'n, 'r>(raw: &'r str, names: &'n Names) -> Result<Named<'n, 'r>, 
 /// Reads a JSON object whose keys are among `names`, and stores errors about the keys in `fault`.
 struct Object<'n, 'f> {
     names: &'n Names,
-    fault: &'f mut Option<Fault>,
+    fault: &'f mut Option<ParamsError>,
 }
 
 impl<'de, 'n> Visitor<'de> for Object<'n, '_> {
-    type Value = Named<'n, 'de>;
+    type Value = NamedParams<'n, 'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("parameters by name")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut given: Named<'n, 'de> = Vec::new();
+        let mut given: NamedParams<'n, 'de> = Vec::new();
         while let Some(Key(key)) = map.next_key()? {
             let wrong = match self.names.iter().find(|name| **name == key) {
-                None => Fault::unknown(&key, self.names),
-                Some(name) if given.iter().any(|(other, _)| other == name) => Fault::twice(name),
+                None => ParamsError::unknown(&key, self.names),
+                Some(name) if given.iter().any(|(other, _)| other == name) => ParamsError::twice(name),
                 Some(name) => {
                     given.push((name, map.next_value()?));
                     continue;
@@ -149,17 +149,17 @@ struct Fields<'g, I> {
 }
 
 impl<'g, I: Iterator<Item = (&'g str, &'g RawValue)>> MapAccess<'g> for Fields<'g, I> {
-    type Error = Fault;
+    type Error = ParamsError;
 
-    fn next_key_seed<K: DeserializeSeed<'g>>(&mut self, seed: K) -> Result<Option<K::Value>, Fault> {
+    fn next_key_seed<K: DeserializeSeed<'g>>(&mut self, seed: K) -> Result<Option<K::Value>, ParamsError> {
         self.next = self.given.next();
         let Some((name, _)) = self.next else { return Ok(None) };
-        let deserializer: CowStrDeserializer<'_, Fault> = Cow::Borrowed(name).into_deserializer();
+        let deserializer: CowStrDeserializer<'_, ParamsError> = Cow::Borrowed(name).into_deserializer();
         seed.deserialize(deserializer).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'g>>(&mut self, seed: V) -> Result<V::Value, Fault> {
-        let (name, value) = self.next.take().ok_or_else(|| Fault::custom("a value without a name"))?;
+    fn next_value_seed<V: DeserializeSeed<'g>>(&mut self, seed: V) -> Result<V::Value, ParamsError> {
+        let (name, value) = self.next.take().ok_or_else(|| ParamsError::custom("a value without a name"))?;
         read_value(name, value.get(), seed)
     }
 }

@@ -12,7 +12,7 @@ pub const LONGEST_ID: usize = 1024;
 pub(super) struct NumberId(pub(super) Arc<str>);
 
 /// The id of a message.
-pub(super) enum Given<'t> {
+pub(super) enum RawId<'t> {
     /// No id at all: a notification.
     Nothing,
     /// An id that jsonrpsee has a type for.
@@ -25,7 +25,7 @@ pub(super) enum Given<'t> {
     NoId,
 }
 
-impl<'t> Given<'t> {
+impl<'t> RawId<'t> {
     /// Parses the id from its JSON.
     pub(super) fn of(raw: &'t str) -> Self {
         match raw.as_bytes().first() {

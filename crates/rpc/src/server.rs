@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use super::access::Access;
 use super::addresses::Addresses;
+use super::anonymous::{AnonymousConnections, TrackedConnection};
 use super::app::{App, Probes};
 use super::auth::{Principal, Session};
 use super::http::{AssistantEndpoint, Assistants, Endpoint, Gzip, OriginCheck, router};
@@ -26,7 +27,6 @@ use super::operator;
 use super::overflow::{Overflow, Refusals};
 use super::serve_error::ServeError;
 use super::served::Served;
-use super::strangers::{Place, Strangers};
 use super::table::Table;
 use super::tls::Tls;
 use hero_audit::Audit;
@@ -193,7 +193,7 @@ fn start<C: Send + Sync + 'static>(
 ) -> Result<Serving, ServeError> {
     let local_addr = listeners.first().map(|(_, address)| *address).ok_or(ServeError::Nowhere)?;
     super::memory::announce();
-    super::strangers::announce();
+    super::anonymous::announce();
     let document = Arc::new(Served::new(&table.compact_document()));
     let methods = table.register(app, &settings.limits, &settings.access, &settings.audit, &document)?;
     let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access.clone(), settings.audit.clone()));
@@ -218,7 +218,7 @@ fn start<C: Send + Sync + 'static>(
         refusals: Refusals::default(),
         router: router(endpoint, assistants, probes, document, allowed, gzip, subscriptions.keys()),
         addresses: Addresses::new(settings.limits.clone(), !settings.access.is_open()),
-        strangers: Arc::default(),
+        anonymous: Arc::default(),
         login: !settings.access.is_open(),
         limits: settings.limits,
         tls: settings.tls,
@@ -255,7 +255,7 @@ struct Acceptor {
     refusals: Refusals,
     router: Router,
     addresses: Addresses,
-    strangers: Arc<Strangers>,
+    anonymous: Arc<AnonymousConnections>,
     /// Whether callers must log in.
     login: bool,
     limits: Limits,
@@ -291,10 +291,10 @@ impl Acceptor {
         // A caller without a login makes way for a new one, who may have a token. The old connection closes in a moment.
         let mut made_way = false;
         let joined = self.addresses.join(peer.ip(), 0).or_else(|| {
-            made_way = self.strangers.make_way(Some(peer.ip()));
+            made_way = self.anonymous.make_way(Some(peer.ip()));
             made_way.then(|| self.addresses.join(peer.ip(), CLOSING)).flatten()
         });
-        let has_room = || open < most || open < most + CLOSING as usize && (made_way || self.strangers.make_way(None));
+        let has_room = || open < most || open < most + CLOSING as usize && (made_way || self.anonymous.make_way(None));
         let Some(address) = joined.filter(|_| has_room()) else {
             self.refusals.note(peer, open, if open < most { "max_per_address" } else { "max_connections" });
             self.overflow.serve(socket);
@@ -303,8 +303,8 @@ impl Acceptor {
         let local = socket.local_addr().unwrap_or_else(|_| SocketAddr::from(([0, 0, 0, 0], 0)));
         prepare(&socket, self.limits.write_timeout.duration(), peer);
         let connection = self.addresses.connection(&address);
-        let place = Place::new(&self.strangers, peer.ip(), connection.closing(), !self.login);
-        let session = Session::new(peer, local, (address, place), connection, self.tls.is_some(), self.connections.token());
+        let tracked = TrackedConnection::new(&self.anonymous, peer.ip(), connection.closing(), !self.login);
+        let session = Session::new(peer, local, (address, tracked), connection, self.tls.is_some(), self.connections.token());
         let (opened, tls) = (self.opened(session), self.tls.clone());
         tokio::spawn(async move {
             match tls {
@@ -323,9 +323,9 @@ impl Acceptor {
         let here = SocketAddr::from(([127, 0, 0, 1], 0));
         let address = self.addresses.of_operator();
         let connection = self.addresses.connection(&address);
-        let place = Place::new(&self.strangers, here.ip(), connection.closing(), true);
+        let tracked = TrackedConnection::new(&self.anonymous, here.ip(), connection.closing(), true);
         connection.set_known(true);
-        let session = Session::new(here, here, (address, place), connection, false, self.connections.token());
+        let session = Session::new(here, here, (address, tracked), connection, false, self.connections.token());
         let opened = self.opened(session.of(Principal::Operator));
         tokio::spawn(opened.serve(socket));
     }

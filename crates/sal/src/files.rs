@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::blocking;
 use super::home::{self, Home};
-use super::place::{PRIVATE, told};
+use super::open::{PRIVATE, told};
 use super::space::Space;
 use super::unless_cancelled;
 use super::view::View;

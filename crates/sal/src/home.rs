@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use super::place::PRIVATE;
+use super::open::PRIVATE;
 use hero_engine::directory::{Directory, remove_left_in};
 use hero_process::Spawner;
 use hero_process::confine::JobUser;

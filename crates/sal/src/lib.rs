@@ -6,7 +6,7 @@ mod home;
 mod hosts;
 mod key_value;
 mod net;
-mod place;
+mod open;
 mod processes;
 mod running;
 mod space;

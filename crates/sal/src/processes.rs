@@ -10,7 +10,7 @@ use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::home::Home;
-use super::running::{MOST, Subreaper, exceeded, list, terminate};
+use super::running::{MOST, RunningCommand, exceeded, list, terminate};
 use super::{Files, Session, blocking};
 use hero_engine::environment::{PATH, expected};
 use hero_engine::{Answer, ProcessCall, size};
@@ -18,7 +18,7 @@ use hero_process::Spawner;
 use hero_process::cgroup::Group;
 use hero_process::confine::{JobRights, OF_JOB};
 use hero_process::held::{MEMORIES, pause_after};
-use hero_process::keep::{self, Said};
+use hero_process::keep::{self, SubreaperReport};
 
 /// The maximum length of a command, in bytes.
 const LONGEST_COMMAND: usize = 64 << 10;
@@ -94,7 +94,7 @@ impl Processes {
         let mut command = keep::command(&self.hero, &rights, &working, group.as_ref().map(Group::path), text);
         variables.extend(session.variables.clone()?);
         command.envs(variables.into_iter().map(|(name, value)| (format!("{OF_JOB}{name}"), value)));
-        let started = Subreaper::start(&session.running, files.space(), &self.spawner, command, group).await;
+        let started = RunningCommand::start(&session.running, files.space(), &self.spawner, command, group).await;
         let (mut subreaper, out, err) = started.map_err(|error| format!("no process can be started: {error}"))?;
         let watched = tokio::select! {
             watched = watch(&mut subreaper, out, err) => watched,
@@ -165,7 +165,7 @@ async fn watch_left(session: Weak<Session>, files: Files) {
 }
 
 /// Waits until a command has ended. Returns its exit code and its output.
-async fn watch(subreaper: &mut Subreaper, out: ChildStdout, err: ChildStderr) -> Result<(i32, Written, Written), String> {
+async fn watch(subreaper: &mut RunningCommand, out: ChildStdout, err: ChildStderr) -> Result<(i32, Written, Written), String> {
     let (mut out, mut err) = (Writing::new(out), Writing::new(err));
     let said = {
         let mut ended = pin!(subreaper.ended());
@@ -189,7 +189,7 @@ async fn watch(subreaper: &mut Subreaper, out: ChildStdout, err: ChildStderr) ->
     let _ = timeout(DRAIN, drained).await;
     let (out, err) = (out.written(), err.written());
     match said {
-        Some(Said::Ended(code)) => Ok((code, out, err)),
+        Some(SubreaperReport::Ended(code)) => Ok((code, out, err)),
         said => match said.and_then(exceeded) {
             Some(exceeded) => Err(format!("the command was ended: it had more than {exceeded}")),
             None => Err(format!("the command was ended from outside: {}", err.text.lines().next_back().unwrap_or("nobody said why"))),

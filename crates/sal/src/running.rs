@@ -21,7 +21,7 @@ use hero_engine::size;
 use hero_model::excerpt;
 use hero_process::cgroup::Group;
 use hero_process::held::{MEMORIES, MOST_PROCESSES};
-use hero_process::keep::{Said, Used};
+use hero_process::keep::{SubreaperReport, Used};
 use hero_process::{Spawner, keep, tree};
 
 /// The maximum number of commands of a job that may leave processes running.
@@ -45,18 +45,18 @@ pub(super) struct Running {
     left: Mutex<Left>,
     /// Tracks commands that have not ended yet.
     all: TaskTracker,
-    heard: Arc<Mutex<Heard>>,
+    reports: Arc<Mutex<SubreaperReports>>,
 }
 
 /// Reports of subreapers after their commands have ended.
 #[derive(Debug, Default)]
-struct Heard {
+struct SubreaperReports {
     used: Used,
     /// Why background processes were ended, until the job is told.
     why_ended: Option<String>,
 }
 
-impl Heard {
+impl SubreaperReports {
     fn ended(&mut self, why: &str) {
         self.why_ended = Some(format!("what commands of this job had left running was ended: {why}"));
     }
@@ -65,18 +65,18 @@ impl Heard {
 /// Background processes of commands that have ended.
 #[derive(Debug, Default)]
 struct Left {
-    subreapers: Vec<Subreaper>,
+    subreapers: Vec<RunningCommand>,
     /// True if a task already measures what they write.
     is_watched: bool,
 }
 
 /// A command, and everything that it starts. Dropping it ends all of them.
 #[derive(Debug)]
-pub(super) struct Subreaper {
+pub(super) struct RunningCommand {
     /// Shut when this is dropped, which tells the subreaper to end; `None` after that.
     socket: Option<OwnedWriteHalf>,
     /// Receives how the command ended.
-    ended: Option<oneshot::Receiver<Said>>,
+    ended: Option<oneshot::Receiver<SubreaperReport>>,
     child: Option<Child>,
     pid: Option<Pid>,
     /// The control group of all of them.
@@ -86,7 +86,7 @@ pub(super) struct Subreaper {
     token: Option<(TaskTrackerToken, Option<Counted>)>,
 }
 
-impl Subreaper {
+impl RunningCommand {
     /// Starts a subreaper, and returns the pipes of its and its command's output. Removed files that they hold open
     /// count in `space`.
     pub(super) async fn start(
@@ -114,10 +114,12 @@ impl Subreaper {
 
     /// Waits until the command has ended, and returns how. `None` if the subreaper did not report it. Call it only
     /// once.
-    pub(super) async fn ended(&mut self) -> Option<Said> {
+    pub(super) async fn ended(&mut self) -> Option<SubreaperReport> {
         let said = self.ended.take()?.await.ok();
         // The system killed the whole group, including the subreaper.
-        said.or_else(|| self.group.as_ref().filter(|group| group.is_out_of_memory()).map(|group| Said::TooMuchMemory(group.memory())))
+        said.or_else(|| {
+            self.group.as_ref().filter(|group| group.is_out_of_memory()).map(|group| SubreaperReport::TooMuchMemory(group.memory()))
+        })
     }
 
     /// Ends the command and everything that it started, and waits for that.
@@ -136,7 +138,7 @@ impl Subreaper {
     }
 }
 
-impl Drop for Subreaper {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         self.socket = None;
         let (token, group) = (self.token.take(), self.group.take());
@@ -166,7 +168,7 @@ impl Running {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn heard(&self) -> MutexGuard<'_, Heard> {
+    fn heard(&self) -> MutexGuard<'_, SubreaperReports> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -177,7 +179,7 @@ impl Running {
 
     /// Keeps the background processes of a command, if there are any. Returns true if the caller has to start to
     /// [watch](Self::is_still_watched) them.
-    pub(super) async fn keep(&self, mut subreaper: Subreaper) -> bool {
+    pub(super) async fn keep(&self, mut subreaper: RunningCommand) -> bool {
         let ended = match subreaper.child.as_mut() {
             Some(child) => timeout(ENDS, child.wait()).await.is_ok(),
             None => true,
@@ -225,11 +227,11 @@ impl Running {
 }
 
 /// Reads the reports of a subreaper until it ends.
-async fn listen(socket: OwnedReadHalf, tell: oneshot::Sender<Said>, heard: Arc<Mutex<Heard>>) {
+async fn listen(socket: OwnedReadHalf, tell: oneshot::Sender<SubreaperReport>, reports: Arc<Mutex<SubreaperReports>>) {
     let (mut lines, mut tell) = (BufReader::new(socket.take(MOST_SAID)).lines(), Some(tell));
     while let Ok(Some(line)) = lines.next_line().await {
-        match Said::read(&line) {
-            Some(Said::Used(used)) => {
+        match SubreaperReport::read(&line) {
+            Some(SubreaperReport::Used(used)) => {
                 let all = &mut heard.lock().unwrap_or_else(PoisonError::into_inner).used;
                 all.cpu_us = all.cpu_us.saturating_add(used.cpu_us);
                 all.peak_memory = all.peak_memory.max(used.peak_memory);
@@ -248,11 +250,13 @@ async fn listen(socket: OwnedReadHalf, tell: oneshot::Sender<Said>, heard: Arc<M
 }
 
 /// Returns the limit that the processes of a command exceeded, if they were ended for that.
-pub(super) fn exceeded(said: Said) -> Option<String> {
+pub(super) fn exceeded(said: SubreaperReport) -> Option<String> {
     match said {
-        Said::TooMany => Some(format!("{MOST_PROCESSES} processes")),
-        Said::TooMuchMemory(most) => Some(format!("{} of memory in all its processes: {MEMORIES} times what one may have", size(most))),
-        Said::Ended(_) | Said::Used(_) => None,
+        SubreaperReport::TooMany => Some(format!("{MOST_PROCESSES} processes")),
+        SubreaperReport::TooMuchMemory(most) => {
+            Some(format!("{} of memory in all its processes: {MEMORIES} times what one may have", size(most)))
+        }
+        SubreaperReport::Ended(_) | SubreaperReport::Used(_) => None,
     }
 }
 

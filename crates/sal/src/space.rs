@@ -27,7 +27,7 @@ pub(super) struct Space {
     quota: AtomicU64,
     /// The directory of the jobs' homes, which count, too.
     homes: PathBuf,
-    known: Mutex<Option<Known>>,
+    known: Mutex<Option<SizeReading>>,
     /// The subreapers of commands that work with the files. Removed files that their processes hold open still take
     /// room.
     subreapers: Mutex<Vec<Pid>>,
@@ -49,7 +49,7 @@ impl Drop for Counted {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct SizeReading {
     bytes: u64,
     at: Instant,
 }
@@ -72,10 +72,10 @@ impl Space {
     /// Reserves room for this number of additional bytes.
     pub(super) fn take_more(&self, root: &Dir, bytes: u64, token: &CancellationToken) -> Result<(), String> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |known: &Known| known.bytes.saturating_add(bytes) <= self.quota.load(Ordering::Relaxed);
+        let fits = |known: &SizeReading| known.bytes.saturating_add(bytes) <= self.quota.load(Ordering::Relaxed);
         let mut now = match *known {
             Some(fresh) if fresh.at.elapsed() < FRESH && fits(&fresh) => fresh,
-            _ => Known { bytes: self.measure(root, token)?, at: Instant::now() },
+            _ => SizeReading { bytes: self.measure(root, token)?, at: Instant::now() },
         };
         let has_room = fits(&now);
         if has_room {
@@ -88,7 +88,7 @@ impl Space {
     /// Measures everything, and returns an error if it exceeds the quota.
     pub(super) fn check(&self, root: &Dir, token: &CancellationToken) -> Result<(), String> {
         let bytes = self.measure(root, token)?;
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(Known { bytes, at: Instant::now() });
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(SizeReading { bytes, at: Instant::now() });
         if bytes > self.quota.load(Ordering::Relaxed) { Err(self.full()) } else { Ok(()) }
     }
 

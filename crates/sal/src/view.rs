@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, File, OpenOptions};
 use tokio_util::sync::CancellationToken;
 
-use super::place::{PRIVATE, Why, open, told};
+use super::open::{FileError, PRIVATE, open, told};
 use super::space::Space;
 use hero_engine::{LARGEST_TEXT, size};
 use hero_model::excerpt;
@@ -59,7 +59,7 @@ impl View<'_> {
     }
 
     /// Makes a directory and those above it.
-    pub(super) fn make(&self, place: &Path) -> Result<(), Why> {
+    pub(super) fn make(&self, place: &Path) -> Result<(), FileError> {
         let mut made = PathBuf::new();
         for component in place.components() {
             made.push(component);
@@ -70,7 +70,7 @@ impl View<'_> {
                 // Making the directory reports an existing file.
                 Ok(_) | Err(_) => {}
             }
-            self.space.take(&self.root, 0, self.token).map_err(Why::Told)?;
+            self.space.take(&self.root, 0, self.token).map_err(FileError::Other)?;
             self.make_one(&self.root, &made)?;
         }
         Ok(())
@@ -88,7 +88,7 @@ impl View<'_> {
     }
 
     /// Makes the directories above a file.
-    pub(super) fn make_above(&self, place: &Path) -> Result<(), Why> {
+    pub(super) fn make_above(&self, place: &Path) -> Result<(), FileError> {
         place.parent().filter(|above| !above.as_os_str().is_empty()).map_or(Ok(()), |above| self.make(above))
     }
 
@@ -127,7 +127,7 @@ impl View<'_> {
     }
 
     /// Opens a file below a directory, and makes it if it does not exist.
-    pub(super) fn create(&self, dir: &Dir, place: &Path, options: &mut OpenOptions) -> Result<File, Why> {
+    pub(super) fn create(&self, dir: &Dir, place: &Path, options: &mut OpenOptions) -> Result<File, FileError> {
         let file = open(dir, place, options.create(true))?;
         self.user.give_open(&file)?;
         Ok(file)

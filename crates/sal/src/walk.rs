@@ -7,7 +7,7 @@ use cap_std::fs::{Dir, MetadataExt as _};
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
-use super::place::told;
+use super::open::told;
 use super::unless_cancelled;
 use hero_process::closed::{open, open_closed};
 

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use cap_std::fs::{Dir, MetadataExt as _, OpenOptions, Permissions};
 use regex::Regex;
 
-use super::place::{Why, open, told};
+use super::open::{FileError, open, told};
 use super::unless_cancelled;
 use super::view::View;
 use super::walk::{Depth, visit};
@@ -82,7 +82,7 @@ impl View<'_> {
 
     /// Deletes everything in a directory. It may be nested deeper than there are descriptors, so each subdirectory is
     /// moved to the top before it is emptied.
-    fn empty(&self, top: &Path) -> Result<(), Why> {
+    fn empty(&self, top: &Path) -> Result<(), FileError> {
         // A command may have removed the permissions of its own user. A directory that is moved must be writable, too.
         let reopen = |dir: &Dir, name: &Path| dir.set_permissions(name, Permissions::from_std(std::fs::Permissions::from_mode(0o700)));
         reopen(&self.root, top)?;
@@ -95,7 +95,7 @@ impl View<'_> {
             }
             let dir = top.open_dir(&next)?;
             for entry in dir.entries()? {
-                unless_cancelled(self.token).map_err(Why::Told)?;
+                unless_cancelled(self.token).map_err(FileError::Other)?;
                 let entry = entry?;
                 let name = PathBuf::from(entry.file_name());
                 if !entry.file_type()?.is_dir() {
@@ -119,7 +119,7 @@ impl View<'_> {
                 emptied.push(next);
             }
         }
-        emptied.iter().try_for_each(|name| top.remove_dir(name)).map_err(Why::Io)
+        emptied.iter().try_for_each(|name| top.remove_dir(name)).map_err(FileError::Io)
     }
 
     /// Moves a file or a directory.
@@ -158,7 +158,7 @@ impl View<'_> {
             let copied = if entry.is_dir {
                 match self.make_one(&into, &path) {
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-                    made => made.map_err(Why::Io).and_then(|()| self.space.take(&self.root, 0, self.token).map_err(Why::Told)),
+                    made => made.map_err(FileError::Io).and_then(|()| self.space.take(&self.root, 0, self.token).map_err(FileError::Other)),
                 }
             } else if entry.is_file {
                 self.copy_file(entry.dir, entry.name, &into, &path)
@@ -179,23 +179,23 @@ impl View<'_> {
         }
     }
 
-    fn copy_file(&self, from: &Dir, source: &Path, to: &Dir, target: &Path) -> Result<(), Why> {
+    fn copy_file(&self, from: &Dir, source: &Path, to: &Dir, target: &Path) -> Result<(), FileError> {
         let mut reader = open(from, source, OpenOptions::new().read(true))?;
         let same = |found: &cap_std::fs::Metadata| (found.dev(), found.ino());
         let mut writer = self.create(to, target, OpenOptions::new().write(true))?;
         if same(&reader.metadata()?) == same(&writer.metadata()?) {
-            return Err(Why::Told("a file cannot be copied onto itself".to_owned()));
+            return Err(FileError::Other("a file cannot be copied onto itself".to_owned()));
         }
         writer.set_len(0)?;
-        self.space.take(&self.root, 0, self.token).map_err(Why::Told)?;
+        self.space.take(&self.root, 0, self.token).map_err(FileError::Other)?;
         let mut piece = vec![0; PIECE];
         loop {
-            unless_cancelled(self.token).map_err(Why::Told)?;
+            unless_cancelled(self.token).map_err(FileError::Other)?;
             let read = reader.read(&mut piece)?;
             if read == 0 {
                 return Ok(());
             }
-            self.space.take_more(&self.root, read as u64, self.token).map_err(Why::Told)?;
+            self.space.take_more(&self.root, read as u64, self.token).map_err(FileError::Other)?;
             writer.write_all(&piece[..read])?;
         }
     }

@@ -60,7 +60,7 @@ pub(super) trait Request: Send + 'static {
     fn weight(&self) -> Weight;
 }
 
-struct Asked<R, Answer> {
+struct QueuedRequest<R, Answer> {
     request: R,
     weight: Weight,
     caller: oneshot::Sender<Result<Answer, Error>>,
@@ -74,7 +74,7 @@ pub(super) type Sent<R, Answer> = (Vec<R>, Result<Vec<Option<Answer>>, Error>);
 ///
 /// A submitted request is sent even if the caller stops waiting. The task ends with the last `Batch`.
 pub(super) struct Batch<R, Answer> {
-    queue: mpsc::Sender<Asked<R, Answer>>,
+    queue: mpsc::Sender<QueuedRequest<R, Answer>>,
 }
 
 impl<R: Request, Answer: Send + 'static> Batch<R, Answer> {
@@ -90,7 +90,7 @@ impl<R: Request, Answer: Send + 'static> Batch<R, Answer> {
             while line.fill().await {
                 let batch = line.take();
                 let (mut requests, mut callers) = (Vec::with_capacity(batch.len()), Vec::with_capacity(batch.len()));
-                for Asked { request, weight, caller } in batch {
+                for QueuedRequest { request, weight, caller } in batch {
                     requests.push(request);
                     callers.push((weight, caller));
                 }
@@ -103,7 +103,7 @@ impl<R: Request, Answer: Send + 'static> Batch<R, Answer> {
                             Some(None) => {
                                 // The call did nothing for this request. If the caller has gone, it needs no answer.
                                 if !caller.is_closed() {
-                                    line.again.push_back(Asked { request, weight, caller });
+                                    line.again.push_back(QueuedRequest { request, weight, caller });
                                 }
                                 continue;
                             }
@@ -124,7 +124,7 @@ impl<R: Request, Answer: Send + 'static> Batch<R, Answer> {
         let (caller, answer) = oneshot::channel();
         let asking = async {
             let weight = request.weight();
-            self.queue.send(Asked { request, weight, caller }).await.map_err(|_| Error::Closed)?;
+            self.queue.send(QueuedRequest { request, weight, caller }).await.map_err(|_| Error::Closed)?;
             answer.await.map_err(|_| Error::Closed)?
         };
         // While Redis is away, batches fail one after another. A request does not wait for those before it as well.
@@ -134,11 +134,11 @@ impl<R: Request, Answer: Send + 'static> Batch<R, Answer> {
 
 /// The requests that wait to be sent.
 struct Line<R, Answer> {
-    requests: mpsc::Receiver<Asked<R, Answer>>,
+    requests: mpsc::Receiver<QueuedRequest<R, Answer>>,
     arrivals: Arrivals,
-    waiting: VecDeque<Asked<R, Answer>>,
+    waiting: VecDeque<QueuedRequest<R, Answer>>,
     /// The requests that did not fit into their call.
-    again: VecDeque<Asked<R, Answer>>,
+    again: VecDeque<QueuedRequest<R, Answer>>,
     was_again: bool,
 }
 
@@ -174,12 +174,12 @@ impl<R: Request, Answer: Send + 'static> Line<R, Answer> {
     }
 
     /// Takes as many requests as one call may have, and at least one.
-    fn take(&mut self) -> Vec<Asked<R, Answer>> {
+    fn take(&mut self) -> Vec<QueuedRequest<R, Answer>> {
         // Both queues take turns, so that neither waits for all of the other.
         self.was_again = !self.again.is_empty() && (!self.was_again || self.waiting.is_empty());
         let line = if self.was_again { &mut self.again } else { &mut self.waiting };
         let mut sum = Weight::default();
-        let fits = |one: &&Asked<R, Answer>| {
+        let fits = |one: &&QueuedRequest<R, Answer>| {
             sum = [sum, one.weight].into_iter().sum();
             !sum.is_heavy()
         };

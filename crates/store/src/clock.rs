@@ -20,7 +20,7 @@ pub struct Clock {
     counts: AtomicBool,
     /// The latest time that Redis has shown, or would have shown if its clock had not been set back, in milliseconds.
     latest: AtomicI64,
-    /// The setback that was recorded last. No other is recorded before Redis has shown that latest time again.
+    /// The step that was recorded last. No other is recorded before Redis has shown that latest time again.
     noted: AtomicI64,
 }
 
@@ -70,7 +70,7 @@ impl Clock {
 
     /// Returns how far Redis' clock is or was behind the latest time that it has shown, in milliseconds; nothing once it shows that time
     /// again. Until then, any hour may come twice, even if the clock is set back again by little.
-    pub(super) fn setback(&self) -> Option<i64> {
+    pub(super) fn step_back(&self) -> Option<i64> {
         let back = self.latest.load(Ordering::Relaxed) - self.now().as_millis();
         if back <= 0 {
             self.noted.store(0, Ordering::Relaxed);
@@ -80,7 +80,7 @@ impl Clock {
         (is_theirs && back > 0).then_some(back.max(known))
     }
 
-    /// Records that all listers of jobs know of a setback. Returns false if they knew already.
+    /// Records that all listers of jobs know of a backward step. Returns false if they knew already.
     pub(super) fn has_noted(&self, back: i64) -> bool {
         self.noted.fetch_max(back, Ordering::Relaxed) < back
     }
@@ -122,25 +122,25 @@ mod tests {
     }
 
     #[test]
-    fn a_setback_is_told_until_the_clock_shows_that_time_again_and_as_the_largest() {
+    fn a_step_is_told_until_the_clock_shows_that_time_again_and_as_the_largest() {
         let (clock, then, quick) = (Clock::default(), Timestamp::from_millis(1_763_000_000_000), Duration::from_millis(1));
         let back = |seconds| then.minus(Duration::from_secs(seconds));
-        let minutes = |clock: &Clock| clock.setback().map(|back| (back + 5000) / 60_000);
+        let minutes = |clock: &Clock| clock.step_back().map(|back| (back + 5000) / 60_000);
         assert_eq!(minutes(&clock), None);
         clock.set(then, quick);
-        assert!(clock.setback().is_none_or(|back| back < 5000));
+        assert!(clock.step_back().is_none_or(|back| back < 5000));
         clock.set(back(600), quick);
         assert_eq!((minutes(&clock), minutes(&clock)), (Some(10), Some(10)));
-        assert!(clock.has_noted(clock.setback().unwrap()));
+        assert!(clock.has_noted(clock.step_back().unwrap()));
         clock.set(back(300), quick);
         assert_eq!(minutes(&clock), Some(10));
-        assert!(!clock.has_noted(clock.setback().unwrap()));
-        // Two setbacks together count as one.
+        assert!(!clock.has_noted(clock.step_back().unwrap()));
+        // Two steps together count as one.
         clock.set(back(1200), quick);
         assert_eq!(minutes(&clock), Some(20));
-        clock.has_noted(clock.setback().unwrap());
+        clock.has_noted(clock.step_back().unwrap());
         clock.set(then.plus(Duration::from_secs(60)), quick);
-        clock.setback();
+        clock.step_back();
         clock.set(back(60), quick);
         assert_eq!(minutes(&clock), Some(2));
     }

@@ -10,7 +10,7 @@ use hero_model::{Job, JobFilter, JobId};
 /// The compared fields of the jobs of the latest events, read once for all followers with such a filter.
 #[derive(Debug)]
 pub(super) struct FilterCache {
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedJobs>,
     /// A lock for each set of fields, held by the reader of these fields.
     reading: [tokio::sync::Mutex<()>; 1 << FIELDS.len()],
 }
@@ -19,7 +19,7 @@ pub(super) struct FilterCache {
 type Fields = usize;
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedJobs {
     jobs: HashMap<(Fields, JobId), Entry>,
     bytes: usize,
 }
@@ -54,7 +54,7 @@ impl FilterCache {
         tokio::time::timeout(SHARED, self.reading[fields].lock()).await.ok()
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, CachedJobs> {
         self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -73,7 +73,7 @@ impl FilterCache {
     fn keep(&self, fields: Fields, entries: Vec<(JobId, Entry)>, bytes: usize) {
         let mut kept = self.kept();
         if kept.jobs.len() + entries.len() > MOST || kept.bytes + bytes > BYTES {
-            *kept = Kept::default();
+            *kept = CachedJobs::default();
         }
         kept.bytes += bytes;
         kept.jobs.extend(entries.into_iter().map(|(id, entry)| ((fields, id), entry)));

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::cycle::cycle;
-use super::functions::{Asked, NewJob, Relations};
+use super::functions::{NewJob, RelationKind, Relations};
 use super::{Error, Inner};
 use hero_model::JobId;
 
@@ -28,13 +28,13 @@ pub(super) enum Followed {
 /// and its parent, and for the close of its predecessor. Its close waits for its start and for the closes of its children.
 #[derive(Default)]
 struct Graph {
-    places: HashMap<(Asked, JobId), usize>,
-    nodes: Vec<(Asked, JobId)>,
+    places: HashMap<(RelationKind, JobId), usize>,
+    nodes: Vec<(RelationKind, JobId)>,
     leads_to: Vec<Vec<usize>>,
 }
 
 impl Graph {
-    fn place(&mut self, what: Asked, id: &JobId) -> usize {
+    fn place(&mut self, what: RelationKind, id: &JobId) -> usize {
         *self.places.entry((what, id.clone())).or_insert_with_key(|node| {
             self.nodes.push(node.clone());
             self.leads_to.push(Vec::new());
@@ -42,7 +42,7 @@ impl Graph {
         })
     }
 
-    fn add(&mut self, from: (Asked, &JobId), to: (Asked, &JobId)) {
+    fn add(&mut self, from: (RelationKind, &JobId), to: (RelationKind, &JobId)) {
         let (from, to) = (self.place(from.0, from.1), self.place(to.0, to.1));
         self.leads_to[from].push(to);
     }
@@ -76,16 +76,16 @@ impl Following<'_> {
         let new: HashSet<&JobId> = jobs.iter().map(|job| &job.id).collect();
         let (mut graph, mut climbing) = (Graph::default(), Vec::new());
         for job in jobs {
-            let (start, close) = ((Asked::Start, &job.id), (Asked::Close, &job.id));
+            let (start, close) = ((RelationKind::Start, &job.id), (RelationKind::Close, &job.id));
             graph.add(close, start);
             for (relation, other) in job.relations() {
                 match relation {
-                    "prerequisite" => graph.add(start, (Asked::Start, other)),
-                    "predecessor" => graph.add(start, (Asked::Close, other)),
-                    "dependent" => graph.add((Asked::Start, other), start),
+                    "prerequisite" => graph.add(start, (RelationKind::Start, other)),
+                    "predecessor" => graph.add(start, (RelationKind::Close, other)),
+                    "dependent" => graph.add((RelationKind::Start, other), start),
                     _parent => {
-                        graph.add(start, (Asked::Start, other));
-                        graph.add((Asked::Close, other), close);
+                        graph.add(start, (RelationKind::Start, other));
+                        graph.add((RelationKind::Close, other), close);
                     }
                 }
                 if matches!(relation, "parent" | "dependent") && !new.contains(other) {
@@ -97,11 +97,11 @@ impl Following<'_> {
         let mut climbed = HashSet::new();
         while !climbing.is_empty() {
             climbing.retain(|id| climbed.insert(id.clone()));
-            let asked: Vec<(Asked, JobId)> = climbing.drain(..).map(|id| (Asked::Parent, id)).collect();
+            let asked: Vec<(RelationKind, JobId)> = climbing.drain(..).map(|id| (RelationKind::Parent, id)).collect();
             let Some(read) = self.read(&asked).await? else { return Ok(None) };
             for ((_, child), relations) in asked.iter().zip(read) {
                 if let Some(parent) = relations.parent {
-                    graph.add((Asked::Close, &parent), (Asked::Close, child));
+                    graph.add((RelationKind::Close, &parent), (RelationKind::Close, child));
                     if !new.contains(&parent) {
                         climbing.push(parent);
                     }
@@ -109,7 +109,7 @@ impl Following<'_> {
             }
         }
         let mut seen = HashSet::new();
-        let mut reached: VecDeque<usize> = jobs.iter().map(|job| graph.place(Asked::Start, &job.id)).collect();
+        let mut reached: VecDeque<usize> = jobs.iter().map(|job| graph.place(RelationKind::Start, &job.id)).collect();
         while !reached.is_empty() {
             let mut unread = Vec::new();
             while let Some(node) = reached.pop_front() {
@@ -122,16 +122,16 @@ impl Following<'_> {
                     unread.push(node);
                 }
             }
-            let asked: Vec<(Asked, JobId)> = unread.iter().map(|node| graph.nodes[*node].clone()).collect();
+            let asked: Vec<(RelationKind, JobId)> = unread.iter().map(|node| graph.nodes[*node].clone()).collect();
             let Some(read) = self.read(&asked).await? else { return Ok(None) };
             for ((what, id), relations) in asked.iter().zip(read) {
                 let node = (*what, id);
-                if *what == Asked::Close {
-                    graph.add(node, (Asked::Start, id));
+                if *what == RelationKind::Close {
+                    graph.add(node, (RelationKind::Start, id));
                 }
                 relations.others.iter().for_each(|other| graph.add(node, (*what, other)));
-                relations.parent.iter().for_each(|parent| graph.add(node, (Asked::Start, parent)));
-                relations.predecessor.iter().for_each(|other| graph.add(node, (Asked::Close, other)));
+                relations.parent.iter().for_each(|parent| graph.add(node, (RelationKind::Start, parent)));
+                relations.predecessor.iter().for_each(|other| graph.add(node, (RelationKind::Close, other)));
             }
             for node in unread {
                 let Some(left) = self.left.checked_sub(graph.leads_to[node].len()) else { return Ok(None) };
@@ -145,7 +145,7 @@ impl Following<'_> {
     }
 
     /// Reads the relations of all these jobs; nothing if that is more than may be followed.
-    async fn read(&mut self, asked: &[(Asked, JobId)]) -> Result<Option<Vec<Relations>>, Error> {
+    async fn read(&mut self, asked: &[(RelationKind, JobId)]) -> Result<Option<Vec<Relations>>, Error> {
         let mut all = Vec::with_capacity(asked.len());
         while all.len() < asked.len() || self.revision.is_none() {
             let some = &asked[all.len()..asked.len().min(all.len() + AT_ONCE)];

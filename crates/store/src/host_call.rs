@@ -16,7 +16,7 @@ pub struct HostCallId {
 
 /// The outcome of a host call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked<T> {
+pub enum HostCallResult<T> {
     /// It was executed, now or at an earlier try.
     Done(T),
     /// The claim does not hold the job any more. The call did nothing.
@@ -25,7 +25,7 @@ pub enum Asked<T> {
     Over,
 }
 
-impl Asked<bool> {
+impl HostCallResult<bool> {
     /// Reads the reply of a function that says whether something existed.
     pub(super) fn read(function: &'static str, reply: &str) -> Result<Self, Error> {
         match reply {

@@ -9,6 +9,7 @@ mod bounds;
 mod caller_rooms;
 mod claimed;
 mod clock;
+mod clock_step;
 mod codec;
 mod connection;
 mod contexts;
@@ -46,8 +47,8 @@ pub mod managed;
 mod members;
 mod memory;
 mod memory_throttle;
+mod message_cursor;
 mod message_lists;
-mod message_place;
 mod messages;
 mod objects;
 mod of_status;
@@ -68,7 +69,6 @@ mod runners;
 mod schedules;
 mod score;
 mod seen;
-mod setback;
 mod spoilt;
 mod subscriber;
 mod survey;
@@ -108,7 +108,7 @@ pub use functions::{
 };
 pub use functions::{NewStop, StopReceived, StopTold};
 pub use granted::{GrantedRedis, NotGranted};
-pub use host_call::{Asked, HostCallId};
+pub use host_call::{HostCallId, HostCallResult};
 pub use inbox::{Audience, Inbox, Waiter};
 pub use info::{Counters, StoreInfo};
 pub use layouts::{LayoutQueues, Layouts, Push, queues_of_pool};
@@ -116,8 +116,8 @@ pub use layouts::{LayoutQueues, Layouts, Push, queues_of_pool};
 pub use library::script_behind_the_modules;
 pub use mailboxes::Mailboxes;
 pub use managed::{Durability, Foreseen, Managed, PrivateRedis};
+pub use message_cursor::{ListCursor, StatusCursor};
 pub use message_lists::MessageNames;
-pub use message_place::{ListPlace, StatusPlace};
 pub use messages::{AwayJob, StoredMessage};
 pub use objects::{EntryRange, IndexEntries, ReadObject, ReadObjects, key_of_entry};
 pub use pace::Pace;
@@ -194,7 +194,7 @@ struct Inner {
     wake_ups: WakeUps,
     direct_starts: DirectStarts,
     surveys: survey::Surveys,
-    told: spoilt::Told,
+    logged_keys: spoilt::LoggedKeys,
     filter_cache: filter_cache::FilterCache,
     runner_types: runner_types::RunnerTypes,
     /// Permits to read long results.
@@ -278,7 +278,7 @@ impl Store {
             wake_ups: WakeUps::default(),
             direct_starts: DirectStarts::default(),
             surveys: survey::Surveys::default(),
-            told: spoilt::Told::default(),
+            logged_keys: spoilt::LoggedKeys::default(),
             filter_cache: filter_cache::FilterCache::default(),
             runner_types: runner_types::RunnerTypes::default(),
             readers: tokio::sync::Semaphore::new(functions::READERS),

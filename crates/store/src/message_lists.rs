@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use super::Error;
 use super::codec::Text;
-use super::message_place::{ListPlace, StatusPlace, name_in};
+use super::message_cursor::{ListCursor, StatusCursor, name_in};
 use super::score::Score;
 use crate::views::Messages;
 use hero_model::{MessageKey, MessageList, MessageStatus};
@@ -67,9 +67,9 @@ impl Messages<'_> {
     pub async fn page(
         self,
         list: MessageList,
-        from: Option<ListPlace>,
+        from: Option<ListCursor>,
         limit: usize,
-    ) -> Result<Option<(Vec<MessageKey>, Option<ListPlace>)>, Error> {
+    ) -> Result<Option<(Vec<MessageKey>, Option<ListCursor>)>, Error> {
         let from = from.unwrap_or_default();
         let sought = from.first.filter(|_| from.position <= MOST_BEFORE);
         let before = sought.map_or(0, |_| from.position);
@@ -81,7 +81,7 @@ impl Messages<'_> {
         // Elements that are no names are skipped.
         let next = ahead.iter().enumerate().find_map(|(at, element)| Some((at, name_in(element.0.as_deref()?)?)));
         let position = skipped + end + next.map_or(0, |(at, _)| at);
-        let next = (!ahead.is_empty()).then_some(ListPlace { position, first: next.map(|(_, first)| first) });
+        let next = (!ahead.is_empty()).then_some(ListCursor { position, first: next.map(|(_, first)| first) });
         // A message that moves on while the lists are read is in two of them.
         let mut seen = HashSet::new();
         let names = elements[start..end].iter().filter_map(Text::parse).filter(|name: &MessageKey| seen.insert(*name)).collect();
@@ -96,11 +96,11 @@ impl Messages<'_> {
     pub async fn of_status(
         self,
         status: MessageStatus,
-        from: Option<StatusPlace>,
+        from: Option<StatusCursor>,
         limit: usize,
-    ) -> Result<(Vec<MessageKey>, Option<StatusPlace>), Error> {
+    ) -> Result<(Vec<MessageKey>, Option<StatusCursor>), Error> {
         let key = self.0.keys.messages_of(status);
-        let from = from.unwrap_or(StatusPlace::FIRST);
+        let from = from.unwrap_or(StatusCursor::FIRST);
         let last = from.key.to_string();
         let (mut most, longest) = (limit + SAME, limit + MOST_LISTED);
         let (mut entries, mut is_full) = loop {
@@ -120,8 +120,8 @@ impl Messages<'_> {
         is_full |= entries.len() > limit;
         entries.truncate(limit);
         let place =
-            |(name, since): &(Vec<u8>, f64)| Some(StatusPlace { since: Score(*since), key: name_in(std::str::from_utf8(name).ok()?)? });
-        let places: Vec<StatusPlace> = entries.iter().filter_map(place).collect();
+            |(name, since): &(Vec<u8>, f64)| Some(StatusCursor { since: Score(*since), key: name_in(std::str::from_utf8(name).ok()?)? });
+        let places: Vec<StatusCursor> = entries.iter().filter_map(place).collect();
         let strange: Vec<&[u8]> = entries.iter().filter(|entry| place(entry).is_none()).map(|(name, _)| name.as_slice()).collect();
         if !strange.is_empty() {
             self.0.commands.call::<u64>(redis::cmd("ZREM").arg(&key).arg(strange)).await?;

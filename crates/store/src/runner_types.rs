@@ -12,7 +12,7 @@ use super::Error;
 use super::codec::{Fields, Text};
 use super::runners::runner;
 use crate::views::Runners;
-use hero_model::{ContextId, Name, Place, Runner, RunnerId, ScriptType};
+use hero_model::{AddressTarget, ContextId, Name, Runner, RunnerId, ScriptType};
 
 /// The list is read again after this time, because another program may have changed a runner without raising the revision.
 const AGAIN: Duration = Duration::from_secs(60);
@@ -28,10 +28,10 @@ const FIELDS: [&str; 5] = ["id", "type", "local", "address", "target_context"];
 
 /// The cached runners of all types.
 #[derive(Default)]
-pub(super) struct RunnerTypes(Mutex<Known>);
+pub(super) struct RunnerTypes(Mutex<CachedTypes>);
 
 #[derive(Default)]
-struct Known {
+struct CachedTypes {
     /// The revision of the cache, and the time when it was read.
     read: Option<(Option<u64>, Instant)>,
     of_types: HashMap<ScriptType, OfType>,
@@ -94,7 +94,7 @@ impl<'a> Runners<'a> {
     }
 
     /// Returns the runners of all types: current ones if read `anew`, else as of the last change. Other callers wait for the reading.
-    async fn types(self, anew: bool) -> Result<MutexGuard<'a, Known>, Error> {
+    async fn types(self, anew: bool) -> Result<MutexGuard<'a, CachedTypes>, Error> {
         let mut known = self.0.runner_types.0.lock().await;
         // The revision is read first, so that a change meanwhile has another one.
         let revision = self.revision().await?;
@@ -104,7 +104,7 @@ impl<'a> Runners<'a> {
             for (script_type, of_type) in &mut of_types {
                 of_type.turns = known.of_types.get(script_type).map_or(0, |before| before.turns);
             }
-            *known = Known { read: Some((revision, Instant::now())), of_types };
+            *known = CachedTypes { read: Some((revision, Instant::now())), of_types };
         }
         Ok(known)
     }
@@ -127,7 +127,7 @@ impl<'a> Runners<'a> {
                 let Some(runner) = runner(*id, &fields).filter(|_| fields.get("id").is_some()) else { continue };
                 let of_type = found.entry(runner.script_type).or_default();
                 of_type.ids.push(*id);
-                if runner.address.is_some_and(|address| matches!(address.place(), Place::Here)) {
+                if runner.address.is_some_and(|address| matches!(address.target(), AddressTarget::Here)) {
                     of_type.targets.insert(runner.target_context);
                 }
             }

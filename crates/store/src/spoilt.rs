@@ -20,11 +20,11 @@ const MOST: usize = 200;
 
 /// The keys of a context that were named in the log.
 #[derive(Debug, Default)]
-pub(super) struct Told(Mutex<HashMap<String, Named>>);
+pub(super) struct LoggedKeys(Mutex<HashMap<String, LoggedKey>>);
 
 /// The time when a key was named, and whether its type was wrong. Otherwise no quick check can show whether it has been repaired.
 #[derive(Debug, Clone, Copy)]
-struct Named {
+struct LoggedKey {
     at: Instant,
     for_type: bool,
 }
@@ -39,10 +39,10 @@ enum News {
     Last,
 }
 
-impl Told {
+impl LoggedKeys {
     fn news(&self, key: &str, now: Instant, for_type: bool) -> News {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_lately = |named: &Named| now.duration_since(named.at) < AGAIN;
+        let is_lately = |named: &LoggedKey| now.duration_since(named.at) < AGAIN;
         if told.get(key).is_some_and(is_lately) {
             return News::Old;
         }
@@ -52,7 +52,7 @@ impl Told {
         if told.len() >= MOST {
             return News::Old;
         }
-        told.insert(key.to_owned(), Named { at: now, for_type });
+        told.insert(key.to_owned(), LoggedKey { at: now, for_type });
         if told.len() == MOST { News::Last } else { News::Key }
     }
 
@@ -61,7 +61,7 @@ impl Told {
     }
 
     /// Returns the keys that were named long enough ago to be forgotten if they are gone or have the right type again.
-    fn maybe_mended(&self, now: Instant) -> Vec<(String, Named)> {
+    fn maybe_mended(&self, now: Instant) -> Vec<(String, LoggedKey)> {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         told.iter().filter(|(_, named)| now.duration_since(named.at) >= MENDED).map(|(key, named)| (key.clone(), *named)).collect()
     }
@@ -76,7 +76,7 @@ impl Inner {
     pub(super) fn tell_spoilt(&self, error: &Error) {
         let Error::Spoilt { key, why } = error else { return };
         let context = self.keys.context();
-        match self.told.news(key, Instant::now(), why.contains("of another type")) {
+        match self.logged_keys.news(key, Instant::now(), why.contains("of another type")) {
             News::Old => {}
             News::Key => tracing::warn!(%context, key, "left out, because it cannot be read: {error}"),
             News::Last => {
@@ -87,7 +87,7 @@ impl Inner {
 
     /// Names a key in the log that hero deleted because it was spoilt, but not too often.
     pub(super) fn tell_deleted(&self, key: &str) {
-        if self.told.news(key, Instant::now(), true) != News::Old {
+        if self.logged_keys.news(key, Instant::now(), true) != News::Old {
             let context = self.keys.context();
             tracing::warn!(%context, key, "a key that is for hero alone was of another type, because another program wrote there; it was deleted, so that all else goes on");
         }
@@ -127,13 +127,13 @@ impl Maintenance<'_> {
     /// spoilt again.
     #[doc(hidden)]
     pub async fn forget_mended(self, now: Instant) -> Result<(), Error> {
-        let (told, fixed) = (self.0.told.maybe_mended(now), self.0.keys.kinds());
+        let (told, fixed) = (self.0.logged_keys.maybe_mended(now), self.0.keys.kinds());
         let types = self.0.types_of(told.iter().map(|(key, _)| key)).await?;
         for ((key, named), found) in told.iter().zip(types) {
             let kind = fixed.iter().find(|(known, _)| known == key).map(|(_, kind)| *kind).or_else(|| self.0.keys.kind_of(key));
             let is_right = || named.for_type && kind.is_some_and(|kind| found == kind.as_str());
             if found == "none" || is_right() {
-                self.0.told.forget(key);
+                self.0.logged_keys.forget(key);
             }
         }
         Ok(())
@@ -155,7 +155,7 @@ impl Health<'_> {
     /// Returns the keys that the log has named since this process began, or lately if there were very many.
     #[doc(hidden)]
     pub fn spoilt_keys(self) -> Vec<String> {
-        self.0.told.keys()
+        self.0.logged_keys.keys()
     }
 }
 
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_key_is_named_once_in_a_while_and_not_more_of_them_than_a_log_takes() {
-        let (told, now) = (Told::default(), Instant::now());
+        let (told, now) = (LoggedKeys::default(), Instant::now());
         let news = |key: &str, now| told.news(key, now, true);
         assert_eq!([news("a", now), news("a", now)], [News::Key, News::Old]);
         for n in 2..MOST {

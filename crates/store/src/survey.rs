@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Mutex, Notify, watch};
 
+use super::clock_step::set_back;
 use super::codec::Text;
 use super::deadline::in_time;
-use super::setback::set_back;
 use super::{Error, Pace};
 use crate::views::{Actors, Health, Maintenance};
 use hero_model::{Actor, ScriptType};

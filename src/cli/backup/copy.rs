@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read, Seek as _, SeekFrom as Place, Write as _};
+use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
@@ -131,8 +131,8 @@ fn copy_data(from: &mut File, to: &mut File, length: u64) -> io::Result<()> {
         if begin >= length {
             break;
         }
-        from.seek(Place::Start(begin))?;
-        to.seek(Place::Start(begin))?;
+        from.seek(SeekFrom::Start(begin))?;
+        to.seek(SeekFrom::Start(begin))?;
         let copied = io::copy(&mut Read::by_ref(from).take(hole.saturating_sub(begin)), to)?;
         if copied == 0 {
             break;
@@ -214,7 +214,7 @@ mod tests {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (sparse, copied) = (from.path().join("sparse"), to.path().join("sparse"));
         let mut file = File::create_new(&sparse).unwrap();
-        file.seek(Place::Start(100 << 20)).unwrap();
+        file.seek(SeekFrom::Start(100 << 20)).unwrap();
         file.write_all(b"middle").unwrap();
         file.set_len(200 << 20).unwrap();
         copy(&sparse, &copied, &mut Vec::new()).unwrap();
@@ -222,7 +222,7 @@ mod tests {
         let there = file.metadata().unwrap();
         assert_eq!(there.len(), 200 << 20);
         assert!(there.blocks() * 512 < 1 << 20, "{}", there.blocks());
-        file.seek(Place::Start(100 << 20)).unwrap();
+        file.seek(SeekFrom::Start(100 << 20)).unwrap();
         let mut text = [0; 6];
         file.read_exact(&mut text).unwrap();
         assert_eq!(&text, b"middle");

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use serde_json::json;
 
-use super::file::Fault;
+use super::file::Diagnostic;
 use super::spec::read;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::script::name;
@@ -26,11 +26,11 @@ impl Check {
             match read(file) {
                 Ok(Ok(_)) => {}
                 Ok(Err(faults)) => found.extend(faults.into_iter().map(|fault| (name(file), fault))),
-                Err(error) => found.push((name(file), Fault { at: None, message: format!("{error:#}"), script: None })),
+                Err(error) => found.push((name(file), Diagnostic { at: None, message: format!("{error:#}"), script: None })),
             }
         }
         if json {
-            let told = |(file, fault): &(String, Fault)| {
+            let told = |(file, fault): &(String, Diagnostic)| {
                 let (line, column) = fault.at.unzip();
                 json!({ "file": file, "line": line, "column": column, "message": fault.message, "error": fault.script.as_ref().map(|script| &script.1) })
             };
@@ -44,7 +44,7 @@ impl Check {
     }
 }
 
-fn show(file: &str, fault: &Fault) -> anyhow::Result<()> {
+fn show(file: &str, fault: &Diagnostic) -> anyhow::Result<()> {
     output::line(Line::from(format!("{file}:{fault}")))?;
     let Some((script, error)) = fault.script.as_deref() else { return Ok(()) };
     render(Style::stdout(), "script", script, None, error).into_iter().try_for_each(|line| output::line(Line::from("  ") + line))

@@ -115,7 +115,7 @@ impl JsonSchema for Length {
 pub(super) struct Jobs(pub(super) BTreeMap<String, (Location, FileJob)>);
 
 /// A line and a column, both from 1.
-pub(super) type Place = (u64, u64);
+pub(super) type SourcePosition = (u64, u64);
 
 /// Skips the jobs, which are read separately.
 fn later<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Jobs, D::Error> {
@@ -124,22 +124,22 @@ fn later<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Jobs, D::Error> {
 
 /// A fault of a file, and its location.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct Diagnostic {
     /// The location, if known.
-    pub(super) at: Option<Place>,
+    pub(super) at: Option<SourcePosition>,
     /// The description.
     pub(super) message: String,
     /// For a script: its text and its error.
     pub(super) script: Option<Box<(String, JobError)>>,
 }
 
-impl Fault {
-    pub(super) fn new(at: Option<Place>, message: String) -> Self {
+impl Diagnostic {
+    pub(super) fn new(at: Option<SourcePosition>, message: String) -> Self {
         Self { at, message, script: None }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.at {
             Some((line, column)) => write!(f, "{line}:{column}: {}", self.message),
@@ -148,7 +148,7 @@ impl fmt::Display for Fault {
     }
 }
 
-pub(super) fn place(location: Location) -> Option<Place> {
+pub(super) fn position(location: Location) -> Option<SourcePosition> {
     (location.line() > 0).then(|| (location.line(), location.column()))
 }
 

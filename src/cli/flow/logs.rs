@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::json;
 
-use super::Named;
+use super::FlowArgs;
 use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style, json_text};
 use crate::cli::watch::PAGE;
@@ -12,7 +12,7 @@ use crate::model::{FlowJob, LogLine};
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Logs {
     #[command(flatten)]
-    named: Named,
+    named: FlowArgs,
     /// Only the log of the job with this name
     #[arg(value_name = "NAME")]
     job: Option<String>,

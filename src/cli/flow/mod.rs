@@ -2,8 +2,8 @@
 
 mod check;
 mod file;
-mod heard;
 mod inputs;
+mod job_outputs;
 mod list;
 mod logs;
 mod numbers;
@@ -37,26 +37,26 @@ pub(super) enum FlowCommand {
     /// Create a flow without starting it, and print its number
     Create(Create),
     /// Start a created flow
-    Start(Named),
+    Start(FlowArgs),
     /// List flows, newest first
     List(list::List),
     /// Show a flow and its jobs
-    Show(Named),
+    Show(FlowArgs),
     /// Print the logs of a flow's jobs
     Logs(logs::Logs),
     /// Print the graph of a flow in Mermaid format
-    Graph(Named),
+    Graph(FlowArgs),
     /// Stop all unfinished jobs of a flow
-    Stop(Named),
+    Stop(FlowArgs),
     /// Rerun the failed jobs of a flow, and those that never ran because of them
-    Retry(Named),
+    Retry(FlowArgs),
     /// Delete a flow that is not running, with its jobs
-    Delete(Named),
+    Delete(FlowArgs),
 }
 
 /// A flow.
 #[derive(Debug, Args)]
-pub(super) struct Named {
+pub(super) struct FlowArgs {
     /// The number of the flow
     #[arg(value_name = "N")]
     flow: u32,
@@ -65,7 +65,7 @@ pub(super) struct Named {
     context: u32,
 }
 
-impl Named {
+impl FlowArgs {
     fn of(&self) -> (ContextId, FlowId) {
         (ContextId(self.context), FlowId(self.flow))
     }
@@ -138,7 +138,7 @@ impl FlowCommand {
 }
 
 /// Does something with a flow, and prints its status.
-async fn told(global: &Global, what: &str, named: &Named) -> anyhow::Result<()> {
+async fn told(global: &Global, what: &str, named: &FlowArgs) -> anyhow::Result<()> {
     let ((context, flow), client) = (named.of(), global.connect().await?);
     let status = match what {
         "start" => client.start_flow(context, flow).await?,

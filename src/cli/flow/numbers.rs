@@ -6,14 +6,14 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Location, Options, Spanned};
 
-use super::file::{Fault, place};
+use super::file::{Diagnostic, position};
 use crate::model::{Beyond, excerpt};
 
 /// How many characters of a number are repeated.
 const LONGEST: usize = 200;
 
 /// What is wrong with the numbers of a file. Of a file that cannot be read it says nothing.
-pub(super) fn rounded(text: &str, mut options: Options) -> Vec<Fault> {
+pub(super) fn rounded(text: &str, mut options: Options) -> Vec<Diagnostic> {
     // What is no number is for whoever reads the flow to refuse.
     options.reject_non_finite_typeless_float = false;
     let mut found = Vec::new();
@@ -33,7 +33,7 @@ struct Number {
 
 impl Number {
     /// What is wrong with it, if it is written as a whole one.
-    fn fault(self, text: &str) -> Option<Fault> {
+    fn fault(self, text: &str) -> Option<Diagnostic> {
         let span = self.at.span();
         let from = usize::try_from(span.byte_offset()?).ok()?;
         let to = from.checked_add(usize::try_from(span.byte_len()?).ok()?)?;
@@ -41,7 +41,7 @@ impl Number {
         let is_text = text[..from].split_whitespace().next_back().is_some_and(is_mark_of_texts);
         (!is_text && is_whole_beyond(number)).then(|| {
             let beyond = Beyond { path: self.path, number: excerpt(number, LONGEST).into_owned() };
-            Fault::new(place(self.at), beyond.to_string())
+            Diagnostic::new(position(self.at), beyond.to_string())
         })
     }
 }
@@ -126,21 +126,21 @@ struct Numbers(Vec<Number>);
 
 impl<'de> Deserialize<'de> for Numbers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Spanned { value, defined, .. } = Spanned::<Node>::deserialize(deserializer)?;
+        let Spanned { value, defined, .. } = Spanned::<YamlNode>::deserialize(deserializer)?;
         Ok(Self(match value {
-            Node::Inexact => vec![Number { path: String::new(), at: defined }],
-            Node::Other(below) => below,
+            YamlNode::Inexact => vec![Number { path: String::new(), at: defined }],
+            YamlNode::Other(below) => below,
         }))
     }
 }
 
 /// A value: a number that may not be what is written, or the numbers below it.
-enum Node {
+enum YamlNode {
     Inexact,
     Other(Vec<Number>),
 }
 
-impl<'de> Deserialize<'de> for Node {
+impl<'de> Deserialize<'de> for YamlNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Any)
     }
@@ -149,54 +149,54 @@ impl<'de> Deserialize<'de> for Node {
 struct Any;
 
 impl<'de> Visitor<'de> for Any {
-    type Value = Node;
+    type Value = YamlNode;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("anything")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<YamlNode, A::Error> {
         let mut numbers = Vec::new();
         while let Some((name, Numbers(below))) = map.next_entry::<String, Numbers>()? {
             let step = Beyond::member(&name);
             numbers.extend(below.into_iter().map(|Number { path, at }| Number { path: format!("{step}{path}"), at }));
         }
-        Ok(Node::Other(numbers))
+        Ok(YamlNode::Other(numbers))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<YamlNode, A::Error> {
         let (mut numbers, mut index) = (Vec::new(), 0);
         while let Some(Numbers(below)) = list.next_element::<Numbers>()? {
             let step = Beyond::index(index);
             numbers.extend(below.into_iter().map(|Number { path, at }| Number { path: format!("{step}{path}"), at }));
             index += 1;
         }
-        Ok(Node::Other(numbers))
+        Ok(YamlNode::Other(numbers))
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Node, E> {
-        Ok(Node::Inexact)
+    fn visit_f64<E>(self, _: f64) -> Result<YamlNode, E> {
+        Ok(YamlNode::Inexact)
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Node, E> {
-        Ok(if i64::try_from(number).is_ok() { Node::Other(Vec::new()) } else { Node::Inexact })
+    fn visit_u64<E>(self, number: u64) -> Result<YamlNode, E> {
+        Ok(if i64::try_from(number).is_ok() { YamlNode::Other(Vec::new()) } else { YamlNode::Inexact })
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Node, E> {
-        Ok(Node::Other(Vec::new()))
+    fn visit_i64<E>(self, _: i64) -> Result<YamlNode, E> {
+        Ok(YamlNode::Other(Vec::new()))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Node, E> {
-        Ok(Node::Other(Vec::new()))
+    fn visit_bool<E>(self, _: bool) -> Result<YamlNode, E> {
+        Ok(YamlNode::Other(Vec::new()))
     }
 
     /// Some whole numbers that are too long are read as texts, such as those in other bases.
-    fn visit_str<E>(self, text: &str) -> Result<Node, E> {
-        Ok(if is_whole_beyond(text) { Node::Inexact } else { Node::Other(Vec::new()) })
+    fn visit_str<E>(self, text: &str) -> Result<YamlNode, E> {
+        Ok(if is_whole_beyond(text) { YamlNode::Inexact } else { YamlNode::Other(Vec::new()) })
     }
 
-    fn visit_unit<E>(self) -> Result<Node, E> {
-        Ok(Node::Other(Vec::new()))
+    fn visit_unit<E>(self) -> Result<YamlNode, E> {
+        Ok(YamlNode::Other(Vec::new()))
     }
 }
 

@@ -9,7 +9,7 @@ use serde::de::{DeserializeSeed, IgnoredAny, IntoDeserializer as _, MapAccess, S
 use serde::{Deserialize, Deserializer};
 use serde_saphyr::{DuplicateKeyPolicy, Options, Spanned};
 
-use super::file::{Fault, FileJob, FlowFile, Jobs, Place, place};
+use super::file::{Diagnostic, FileJob, FlowFile, Jobs, SourcePosition, position};
 use super::numbers::rounded;
 
 /// The maximum number of reported faults.
@@ -40,12 +40,12 @@ pub(super) struct Reading {
     /// The jobs of which a part was skipped.
     pub(super) maimed: HashSet<String>,
     /// The faults found so far.
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<Diagnostic>,
 }
 
 /// A key in the file, and its owner.
 struct Key {
-    at: Place,
+    at: SourcePosition,
     job: Option<String>,
     field: Option<String>,
 }
@@ -94,7 +94,7 @@ pub(super) fn read(text: &str) -> Reading {
                 break;
             }
             Err(error) => {
-                let at = error.location().and_then(place);
+                let at = error.location().and_then(position);
                 let key = at.and_then(|at| keys.iter().rfind(|key| key.at <= at));
                 faults.push(fault(&error, key));
                 // Stop if the jobs cannot be read, or a skipped key fails again.
@@ -123,7 +123,7 @@ fn in_order(flow: Level<Level<Level<IgnoredAny>>>) -> Vec<Key> {
     keys
 }
 
-fn unknown_fields(keys: &[Key]) -> (Vec<Fault>, HashSet<Place>) {
+fn unknown_fields(keys: &[Key]) -> (Vec<Diagnostic>, HashSet<SourcePosition>) {
     let (mut faults, mut places) = (Vec::new(), HashSet::new());
     for key in keys {
         let Some(field) = &key.field else { continue };
@@ -136,13 +136,13 @@ fn unknown_fields(keys: &[Key]) -> (Vec<Fault>, HashSet<Place>) {
         }
         let near = known.iter().map(|name| (strsim::damerau_levenshtein(field, name), name)).min().filter(|(far, _)| *far <= 2);
         let meant = near.map_or_else(|| format!("those that there are: {}", known.join(", ")), |(_, name)| format!("is `{name}` meant?"));
-        faults.push(Fault::new(Some(key.at), format!("{whose}unknown field `{field}`; {meant}")));
+        faults.push(Diagnostic::new(Some(key.at), format!("{whose}unknown field `{field}`; {meant}")));
     }
     (faults, places)
 }
 
 /// Describes the fault of a key's value. The location is shown before the description.
-fn fault(error: &serde_saphyr::Error, key: Option<&Key>) -> Fault {
+fn fault(error: &serde_saphyr::Error, key: Option<&Key>) -> Diagnostic {
     let message = error.without_snippet().to_string();
     let message = message.lines().next().unwrap_or_default();
     let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
@@ -152,11 +152,11 @@ fn fault(error: &serde_saphyr::Error, key: Option<&Key>) -> Fault {
         None => message.to_owned(),
     };
     let told = key.map_or_else(|| told.clone(), |key| format!("{key}: {told}"));
-    Fault::new(error.location().and_then(place), told)
+    Diagnostic::new(error.location().and_then(position), told)
 }
 
 /// The keys of a map with their locations and values; empty if the value is not a map.
-struct Level<T>(Vec<(String, Place, T)>);
+struct Level<T>(Vec<(String, SourcePosition, T)>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Level<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -181,7 +181,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Level<T> {
                 let mut keys = Vec::new();
                 while let Some(key) = map.next_key::<Spanned<String>>()? {
                     let value = map.next_value()?;
-                    if let Some(at) = place(key.referenced) {
+                    if let Some(at) = position(key.referenced) {
                         keys.push((key.value, at, value));
                     }
                 }
@@ -209,7 +209,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Level<T> {
 }
 
 /// Reads the flow without the skipped keys.
-struct Whole<'s>(&'s HashSet<Place>);
+struct Whole<'s>(&'s HashSet<SourcePosition>);
 
 impl<'de> Visitor<'de> for Whole<'_> {
     type Value = FlowFile;
@@ -228,7 +228,7 @@ impl<'de> Visitor<'de> for Whole<'_> {
 }
 
 /// Reads the jobs. A skipped job stays as an empty one.
-struct AllJobs<'s>(&'s HashSet<Place>);
+struct AllJobs<'s>(&'s HashSet<SourcePosition>);
 
 impl<'de> DeserializeSeed<'de> for AllJobs<'_> {
     type Value = Jobs;
@@ -248,7 +248,7 @@ impl<'de> Visitor<'de> for AllJobs<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Jobs, A::Error> {
         let mut jobs = BTreeMap::new();
         while let Some(name) = map.next_key::<Spanned<String>>()? {
-            let job = if place(name.referenced).is_some_and(|at| self.0.contains(&at)) {
+            let job = if position(name.referenced).is_some_and(|at| self.0.contains(&at)) {
                 map.next_value::<IgnoredAny>()?;
                 FileJob::default()
             } else {
@@ -261,7 +261,7 @@ impl<'de> Visitor<'de> for AllJobs<'_> {
 }
 
 /// Reads a job without the skipped keys.
-struct OneJob<'s>(&'s HashSet<Place>);
+struct OneJob<'s>(&'s HashSet<SourcePosition>);
 
 impl<'de> DeserializeSeed<'de> for OneJob<'_> {
     type Value = FileJob;
@@ -287,7 +287,7 @@ impl<'de> Visitor<'de> for OneJob<'_> {
 /// The entries of a map without the skipped keys.
 struct Fields<'s, A> {
     inner: A,
-    left_out: &'s HashSet<Place>,
+    left_out: &'s HashSet<SourcePosition>,
     /// The target for jobs, if this map is a flow.
     jobs: Option<&'s mut Jobs>,
     /// Whether the value of the current key was stored there.
@@ -299,7 +299,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, A> {
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
         while let Some(key) = self.inner.next_key::<Spanned<String>>()? {
-            if place(key.referenced).is_some_and(|at| self.left_out.contains(&at)) {
+            if position(key.referenced).is_some_and(|at| self.left_out.contains(&at)) {
                 self.inner.next_value::<IgnoredAny>()?;
                 continue;
             }

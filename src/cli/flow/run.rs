@@ -4,7 +4,7 @@ use std::time::Duration;
 use clap::Args;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use super::heard::{Heard, Said};
+use super::job_outputs::{JobOutput, JobOutputs};
 use super::tree::{lines, status_of_job};
 use super::{Source, list::status};
 use crate::cli::global::{Global, RECONNECT};
@@ -46,8 +46,17 @@ impl Run {
         let flow = client.create_flow(&spec).await?;
         let context = spec.context_id;
         let (told, progress) = Default::default();
-        let mut watch =
-            Watch { told, progress, heard: Heard::new(&client, context), client, context, flow, reconnect, drawn: 0, quiet: global.json };
+        let mut watch = Watch {
+            told,
+            progress,
+            heard: JobOutputs::new(&client, context),
+            client,
+            context,
+            flow,
+            reconnect,
+            drawn: 0,
+            quiet: global.json,
+        };
         let ended = watch.finish(&spec, self.wait).await?;
         match ended {
             Ok(flow) if global.json => output::json(&flow)?,
@@ -76,7 +85,7 @@ impl Run {
 /// A flow being shown while it runs.
 struct Watch {
     client: Client,
-    heard: Heard,
+    heard: JobOutputs,
     /// Time to try to reconnect to a server that went away.
     reconnect: Duration,
     context: ContextId,
@@ -139,7 +148,7 @@ impl Watch {
             while let Ok(Ok(Followed::Item(change))) = timeout(DRAIN, changes.next()).await {
                 self.note(&change, is_terminal);
             }
-            let rest = std::mem::replace(&mut self.heard, Heard::new(client, context)).rest().await;
+            let rest = std::mem::replace(&mut self.heard, JobOutputs::new(client, context)).rest().await;
             rest.into_iter().for_each(|said| self.say(said, is_terminal));
         }
         if is_terminal && !self.quiet && is_over {
@@ -168,11 +177,11 @@ impl Watch {
     }
 
     /// Shows a log line of a job, or its progress.
-    fn say(&mut self, said: Said, is_terminal: bool) {
+    fn say(&mut self, said: JobOutput, is_terminal: bool) {
         let style = Style::stderr();
         let line = match said {
-            Said::Line(job, line) => style.bold(job) + " | " + style.level(line.level) + &line.text,
-            Said::Progress(job, progress) => {
+            JobOutput::Line(job, line) => style.bold(job) + " | " + style.level(line.level) + &line.text,
+            JobOutput::Progress(job, progress) => {
                 let told = self.progress.get(&job).and_then(|(_, told)| *told);
                 let is_due = !is_terminal && told.is_none_or(|told| told.elapsed() >= BETWEEN);
                 let line = Line::from(&job) + " " + far(&progress);

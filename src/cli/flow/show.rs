@@ -1,4 +1,4 @@
-use super::Named;
+use super::FlowArgs;
 use super::list::status;
 use super::tree::lines;
 use crate::cli::global::Global;
@@ -6,7 +6,7 @@ use crate::cli::output::{self, Line, Style};
 use crate::cli::table::ago;
 
 /// Prints a flow with its jobs as a tree, and their outputs.
-pub(super) async fn main(global: &Global, named: &Named) -> anyhow::Result<()> {
+pub(super) async fn main(global: &Global, named: &FlowArgs) -> anyhow::Result<()> {
     let (context, flow) = named.of();
     let flow = global.connect().await?.get_flow(context, flow).await?;
     if global.json {

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use serde_json::Value;
 use serde_saphyr::Location;
 
-use super::file::{Fault, FileJob, FlowFile, Place, place};
+use super::file::{Diagnostic, FileJob, FlowFile, SourcePosition, position};
 use super::reading::{self, Reading};
 use super::{Source, inputs};
 use crate::cli::language;
@@ -22,7 +22,7 @@ use crate::model::{ContextId, FlowJobSpec, FlowSpec, Json, RunnerId, ScriptType}
 const LONGEST_FILE: usize = 8 << 20;
 
 /// Reads a file. Returns its flow or all of its faults.
-pub(super) fn read(file: &Path) -> anyhow::Result<Result<FlowSpec, Vec<Fault>>> {
+pub(super) fn read(file: &Path) -> anyhow::Result<Result<FlowSpec, Vec<Diagnostic>>> {
     let text = read_text("flow", file)?;
     if text.len() > LONGEST_FILE {
         return Err(Usage(format!("{}: has {} bytes, the file of a flow has {LONGEST_FILE} at most", name(file), text.len())).into());
@@ -38,7 +38,7 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Result<FlowSpec, Vec<Fault>>> 
 impl FlowFile {
     /// Returns the flow with the scripts of its files, if there are no other faults. Does not report missing keys of
     /// `maimed` jobs, which were read in part.
-    fn spec(self, beside: &Path, maimed: &HashSet<String>, mut faults: Vec<Fault>) -> Result<FlowSpec, Vec<Fault>> {
+    fn spec(self, beside: &Path, maimed: &HashSet<String>, mut faults: Vec<Diagnostic>) -> Result<FlowSpec, Vec<Diagnostic>> {
         let (mut jobs, mut places, mut scripts) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         for (name, (location, job)) in self.jobs.0 {
             let of_names: Vec<Location> = job.depends_on.iter().map(|other| other.referenced).collect();
@@ -74,34 +74,34 @@ impl FlowFile {
 }
 
 /// Reports the jobs whose outputs a script reads without waiting for them.
-fn unnamed_inputs(name: &str, spec: &FlowSpec, at: Option<Place>) -> Vec<Fault> {
+fn unnamed_inputs(name: &str, spec: &FlowSpec, at: Option<SourcePosition>) -> Vec<Diagnostic> {
     let Some(job) = spec.jobs.get(name).filter(|job| is_rhai(job.script_type.as_ref(), job.runner)) else { return Vec::new() };
     let others = inputs::of_script(&job.script).into_iter().filter(|other| *other != name && spec.jobs.contains_key(*other));
     let missing = others.filter(|other| job.depends_on.iter().all(|known| known != other));
     let told = |other| format!("jobs.{name}.script: inputs.{other} is not there, because depends_on does not name {other:?}");
-    missing.map(|other| Fault::new(at, told(other))).collect()
+    missing.map(|other| Diagnostic::new(at, told(other))).collect()
 }
 
 impl FileJob {
     /// Returns the job, and the location of its script or the fault of it.
-    fn spec(self, name: &str, location: Location, beside: &Path) -> (FlowJobSpec, Result<Option<Place>, NoScript>) {
+    fn spec(self, name: &str, location: Location, beside: &Path) -> (FlowJobSpec, Result<Option<SourcePosition>, NoScript>) {
         let (script, by_name, at) = match (self.script, self.file) {
-            (Some(script), None) => (script.value, None, Ok(place(script.referenced))),
+            (Some(script), None) => (script.value, None, Ok(position(script.referenced))),
             (None, Some(file)) => {
                 let read = read_script(&beside.join(&file.value)).with_context(|| format!("jobs.{name}.file"));
                 let by_name = language::of_file(&file.value);
                 match read {
-                    Ok(script) => (script, by_name, Ok(place(file.referenced))),
-                    Err(error) => (String::new(), by_name, Err(NoScript::at(place(file.referenced), format!("{error:#}")))),
+                    Ok(script) => (script, by_name, Ok(position(file.referenced))),
+                    Err(error) => (String::new(), by_name, Err(NoScript::at(position(file.referenced), format!("{error:#}")))),
                 }
             }
             (None, None) => {
-                let fault = Fault::new(place(location), format!("jobs.{name}: needs a script, or the file of one"));
+                let fault = Diagnostic::new(position(location), format!("jobs.{name}: needs a script, or the file of one"));
                 (String::new(), None, Err(NoScript { fault, is_named: false }))
             }
             (Some(_), Some(file)) => {
                 let message = format!("jobs.{name}: has a script and a file; one of the two is enough");
-                (String::new(), None, Err(NoScript::at(place(file.referenced), message)))
+                (String::new(), None, Err(NoScript::at(position(file.referenced), message)))
             }
         };
         let script_type = self.script_type.or(by_name);
@@ -126,14 +126,14 @@ impl FileJob {
 
 /// The reason why a job has no script.
 struct NoScript {
-    fault: Fault,
+    fault: Diagnostic,
     /// Whether the file names a script.
     is_named: bool,
 }
 
 impl NoScript {
-    fn at(place: Option<Place>, message: String) -> Self {
-        Self { fault: Fault::new(place, message), is_named: true }
+    fn at(place: Option<SourcePosition>, message: String) -> Self {
+        Self { fault: Diagnostic::new(place, message), is_named: true }
     }
 }
 
@@ -142,23 +142,23 @@ fn is_rhai(script_type: Option<&ScriptType>, runner: Option<RunnerId>) -> bool {
     script_type.map_or(runner.is_none(), ScriptType::is_built_in)
 }
 
-fn wrong_script(name: &str, job: &FlowJobSpec, at: Option<Place>) -> Option<Fault> {
+fn wrong_script(name: &str, job: &FlowJobSpec, at: Option<SourcePosition>) -> Option<Diagnostic> {
     if !is_rhai(job.script_type.as_ref(), job.runner) {
         return None;
     }
     let error = engine::check(&job.script, Names::Checked).err()?;
     let message = format!("jobs.{name}.script: {}", error.message);
-    Some(Fault { at, message, script: Some(Box::new((job.script.clone(), error))) })
+    Some(Diagnostic { at, message, script: Some(Box::new((job.script.clone(), error))) })
 }
 
 /// Adds the location in the file to a problem.
-fn located(problem: Problem, spec: &FlowSpec, places: &BTreeMap<String, (Location, Vec<Location>)>) -> Fault {
+fn located(problem: Problem, spec: &FlowSpec, places: &BTreeMap<String, (Location, Vec<Location>)>) -> Diagnostic {
     let message = problem.to_string();
-    let Some((location, of_names)) = problem.job.as_ref().and_then(|job| places.get(job)) else { return Fault::new(None, message) };
+    let Some((location, of_names)) = problem.job.as_ref().and_then(|job| places.get(job)) else { return Diagnostic::new(None, message) };
     let names = problem.job.as_ref().and_then(|job| spec.jobs.get(job)).map(|job| &job.depends_on);
     // If a name is repeated, its second location is meant.
     let at = names.zip(problem.depends_on.as_ref()).and_then(|(names, other)| names.iter().rposition(|name| name == other));
-    Fault::new(place(at.and_then(|at| of_names.get(at).copied()).unwrap_or(*location)), message)
+    Diagnostic::new(position(at.and_then(|at| of_names.get(at).copied()).unwrap_or(*location)), message)
 }
 
 impl Source {

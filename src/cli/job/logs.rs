@@ -1,6 +1,6 @@
 use clap::Args;
 
-use super::Named;
+use super::JobArgs;
 use crate::cli::global::{Global, RECONNECT};
 use crate::cli::output::{self, Style};
 use crate::cli::watch::{PAGE, Watch};
@@ -11,7 +11,7 @@ use crate::model::LogLine;
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Logs {
     #[command(flatten)]
-    named: Named,
+    named: JobArgs,
     /// Keep printing new lines until the job ends
     #[arg(long, short)]
     follow: bool,

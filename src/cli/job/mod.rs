@@ -32,30 +32,30 @@ pub(super) enum Job {
     /// Create all jobs of a JSON or JSON Lines file, or none, and print their ids
     CreateMany(create_many::CreateMany),
     /// Put a created job into its queue
-    Start(Named),
+    Start(JobArgs),
     /// Wait for a job to end and print its result
     Wait(Wait),
     /// Stop a job
-    Stop(Named),
+    Stop(JobArgs),
     /// Rerun a job that has ended
-    Retry(Named),
+    Retry(JobArgs),
     /// Print the status of a job
-    Status(Named),
+    Status(JobArgs),
     /// Show all details of a job
-    Show(Named),
+    Show(JobArgs),
     /// Explain why a job does not run now
-    Explain(Named),
+    Explain(JobArgs),
     /// Print the log of a job
     Logs(logs::Logs),
     /// List jobs
     List(list::List),
     /// Delete a job that is not running
-    Delete(Named),
+    Delete(JobArgs),
 }
 
 /// A job.
 #[derive(Debug, Args)]
-pub(super) struct Named {
+pub(super) struct JobArgs {
     /// The id of the job
     pub(super) job_id: JobId,
     /// The context of the job
@@ -63,7 +63,7 @@ pub(super) struct Named {
     context: u32,
 }
 
-impl Named {
+impl JobArgs {
     fn context(&self) -> ContextId {
         ContextId(self.context)
     }
@@ -73,7 +73,7 @@ impl Named {
 #[derive(Debug, Args)]
 pub(super) struct Wait {
     #[command(flatten)]
-    named: Named,
+    named: JobArgs,
     /// Maximum time to wait. Then exits with code 6 [default: to the end]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait: Option<Duration>,
@@ -141,7 +141,7 @@ impl Wait {
     }
 }
 
-async fn explain(global: &Global, named: &Named) -> anyhow::Result<()> {
+async fn explain(global: &Global, named: &JobArgs) -> anyhow::Result<()> {
     let client = global.connect().await?;
     let explanation = client.explain_job(named.context(), &named.job_id).await?;
     if global.json {
@@ -162,7 +162,7 @@ async fn explain(global: &Global, named: &Named) -> anyhow::Result<()> {
 }
 
 /// Prints the status of a job.
-async fn tell(global: &Global, client: &Client, named: &Named, status: Status) -> anyhow::Result<()> {
+async fn tell(global: &Global, client: &Client, named: &JobArgs, status: Status) -> anyhow::Result<()> {
     if global.json {
         return output::json(&json!({ "status": status }));
     }
@@ -170,7 +170,7 @@ async fn tell(global: &Global, client: &Client, named: &Named, status: Status) -
 }
 
 /// Returns the reason why a job ended in error, if it is still known.
-async fn kind(client: &Client, named: &Named, status: Status) -> Option<ErrorKind> {
+async fn kind(client: &Client, named: &JobArgs, status: Status) -> Option<ErrorKind> {
     if status != Status::Error {
         return None;
     }

@@ -1,13 +1,13 @@
 use serde_json::Value;
 
-use super::{Named, attempts};
+use super::{JobArgs, attempts};
 use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::script_error;
 use crate::model::tree;
 
 /// Prints all details of a job: one line per field, then the texts.
-pub(super) async fn main(global: &Global, named: &Named) -> anyhow::Result<()> {
+pub(super) async fn main(global: &Global, named: &JobArgs) -> anyhow::Result<()> {
     let job = global.connect().await?.get_job(named.context(), &named.job_id).await?;
     if global.json {
         return output::json(&job);

@@ -10,7 +10,7 @@ use super::global::Global;
 use super::output::{self, Style};
 use super::table::{Fit, Table, cells};
 use crate::exit::Exit;
-use crate::model::{Collection as Known, ContextId, Json, Name, ObjectId};
+use crate::model::{Collection, ContextId, Json, Name, ObjectId};
 
 /// Commands of objects.
 #[derive(Debug, Subcommand)]
@@ -19,13 +19,13 @@ pub(super) enum Object {
     #[command(visible_alias = "list")]
     Collections(InContext),
     /// Print an object
-    Get(Named),
+    Get(ObjectArgs),
     /// Find objects by their fields, and print one per line
     Find(find::FindObjects),
     /// Store the objects of a JSON file, one after another or in a list, and print their ids
     Set(set::Set),
     /// Delete an object
-    Delete(Named),
+    Delete(ObjectArgs),
     /// Delete a collection with all its objects and indexes, permanently
     Drop(Collection),
 }
@@ -50,7 +50,7 @@ pub(super) struct Collection {
 
 /// An object.
 #[derive(Debug, Args)]
-pub(super) struct Named {
+pub(super) struct ObjectArgs {
     /// The collection
     collection: Name,
     /// The id of the object
@@ -73,10 +73,10 @@ impl Object {
                 let collections = client.list_collections(context.id()).await?;
                 if global.json { output::json(&collections)? } else { list(&collections)? }
             }
-            Self::Get(Named { collection, id, context }) => show(global, &client.get_object(context.id(), collection, id).await?)?,
+            Self::Get(ObjectArgs { collection, id, context }) => show(global, &client.get_object(context.id(), collection, id).await?)?,
             Self::Find(find) => find.main(global, &client).await?,
             Self::Set(set) => set.main(global, &client).await?,
-            Self::Delete(Named { collection, id, context }) => {
+            Self::Delete(ObjectArgs { collection, id, context }) => {
                 let deleted = client.delete_object(context.id(), collection, id).await?;
                 let told = if deleted { "deleted" } else { "there was no such object" };
                 if global.json { output::json(&json!({ "deleted": deleted }))? } else { output::line(told)? }
@@ -108,7 +108,7 @@ fn show(global: &Global, object: &Json) -> anyhow::Result<()> {
 
 const HEAD: [(&str, Fit); 4] = [("COLLECTION", Fit::Cut), ("OBJECTS", Fit::Keep), ("TYPED", Fit::Keep), ("INDEXES", Fit::Spare(1))];
 
-fn list(collections: &[Known]) -> anyhow::Result<()> {
+fn list(collections: &[Collection]) -> anyhow::Result<()> {
     let style = Style::stdout();
     let mut table = Table::new(style, &HEAD);
     for collection in collections {

@@ -26,7 +26,7 @@ pub(in crate::cli) struct Set {
 /// One object, or several.
 #[derive(serde::Deserialize)]
 #[serde(untagged)]
-enum Given {
+enum ObjectInput {
     Several(Vec<Json>),
     One(Json),
 }
@@ -39,8 +39,8 @@ impl Set {
         let mut objects = Vec::new();
         for given in serde_json::Deserializer::from_str(&text).into_iter() {
             match given.map_err(|error| Usage(format!("{} is not JSON: {error}", name(&self.file))))? {
-                Given::Several(several) => objects.extend(several),
-                Given::One(object) => objects.push(object),
+                ObjectInput::Several(several) => objects.extend(several),
+                ObjectInput::One(object) => objects.push(object),
             }
         }
         let mut ids: Vec<ObjectId> = Vec::with_capacity(objects.len());

@@ -1,8 +1,8 @@
 //! `hero schedule …`: jobs that run repeatedly.
 
 mod create;
+mod find;
 mod list;
-mod named;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -20,14 +20,14 @@ pub(super) enum Schedule {
     /// List schedules with their next runs and counts
     List(list::List),
     /// Show all details of a schedule
-    Show(Named),
+    Show(ScheduleArgs),
     /// Delete a schedule; its jobs stay
-    Delete(Named),
+    Delete(ScheduleArgs),
 }
 
 /// A schedule.
 #[derive(Debug, Args)]
-pub(super) struct Named {
+pub(super) struct ScheduleArgs {
     /// The id of the schedule, or its name if unique
     #[arg(value_name = "ID|NAME")]
     schedule: String,
@@ -36,7 +36,7 @@ pub(super) struct Named {
     context: u32,
 }
 
-impl Named {
+impl ScheduleArgs {
     fn context(&self) -> ContextId {
         ContextId(self.context)
     }

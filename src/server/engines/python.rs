@@ -23,7 +23,7 @@ const QUESTION: &str = "import json, sys, sysconfig; print(json.dumps({
 
 /// The description that an interpreter gives of itself.
 #[derive(Deserialize)]
-struct Said {
+struct InterpreterInfo {
     version: (u32, u32),
     executable: PathBuf,
     prefix: PathBuf,
@@ -64,7 +64,7 @@ pub(super) async fn find(
 }
 
 /// Finds the interpreter of a virtual environment.
-async fn in_environment(venv: &Path) -> Result<Said, String> {
+async fn in_environment(venv: &Path) -> Result<InterpreterInfo, String> {
     let shown = venv.display();
     if !venv.is_dir() {
         return Err(format!("there is no directory {shown}; `python3 -m venv {shown}` makes a virtual environment"));
@@ -90,7 +90,7 @@ async fn in_environment(venv: &Path) -> Result<Said, String> {
 }
 
 /// Asks an interpreter to describe itself.
-async fn ask(interpreter: &Path) -> Result<Said, String> {
+async fn ask(interpreter: &Path) -> Result<InterpreterInfo, String> {
     let shown = interpreter.display();
     let mut command = Command::new(interpreter);
     command.args(["-I", "-B", "-c", QUESTION]).stdin(Stdio::null()).kill_on_drop(true);
@@ -103,7 +103,7 @@ async fn ask(interpreter: &Path) -> Result<Said, String> {
     if !said.status.success() {
         return Err(format!("{shown} does not work: {last}"));
     }
-    let said: Said = serde_json::from_slice(&said.stdout).map_err(|_| format!("{shown} is no Python of version 3"))?;
+    let said: InterpreterInfo = serde_json::from_slice(&said.stdout).map_err(|_| format!("{shown} is no Python of version 3"))?;
     if said.version < OLDEST {
         let ((major, minor), (least_major, least_minor)) = (said.version, OLDEST);
         return Err(format!("{shown} is Python {major}.{minor}; at least {least_major}.{least_minor} is needed"));

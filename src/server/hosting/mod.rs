@@ -1,19 +1,19 @@
 //! The contexts that this process serves: those of its settings always, those made at run time while they are in use.
 //!
 //! A context of the second kind *sleeps* most of the time: this process knows its object and no more. The context is
-//! *opened* when a call names it or something in it is due: then it gets a store, loops and, if there is a place,
+//! *opened* when a call names it or something in it is due: then it gets a store, loops and, if there is a permit,
 //! pools. When it has been idle for a while it sleeps again.
 
 mod deletion;
 mod drain;
-mod errands;
 mod look;
+mod messaging;
 mod opening;
+mod pool_permits;
 mod rotation;
 mod runner_pool;
 mod runners;
-mod turn;
-mod turns;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -26,8 +26,8 @@ use tokio_util::task::TaskTracker;
 pub(crate) use look::Follower;
 pub(crate) use rotation::Rotation;
 
-use self::errands::Errand;
-use self::turns::Turns;
+use self::messaging::MessagingPermit;
+use self::pool_permits::PoolPermits;
 use super::context_pool::ContextPool;
 use super::pools::{ContextPools, PoolStarter};
 use super::settings::Settings;
@@ -61,12 +61,12 @@ struct Inner {
     leaving: Mutex<BTreeSet<ContextId>>,
     doors: [tokio::sync::Mutex<()>; DOORS],
     /// One permit for each context made at run time that may have pools at the same time.
-    places: Arc<Semaphore>,
-    /// The same number of places for pools of local runners.
-    turns: Arc<Turns>,
+    context_permits: Arc<Semaphore>,
+    /// The same number of permits for pools of local runners.
+    runner_permits: Arc<PoolPermits>,
     /// One permit for each context that is open only for its messages.
-    errands: Arc<Semaphore>,
-    /// Notified when a place may be free, or is wanted.
+    messaging_permits: Arc<Semaphore>,
+    /// Notified when a permit may be free, or is wanted.
     moved: Notify,
     /// Makes the pools stop taking jobs, and end when running jobs have ended.
     draining: CancellationToken,
@@ -88,10 +88,10 @@ struct Hosted {
     closing: CancellationToken,
     services: TaskTracker,
     pools: Pools,
-    /// The time since which it waits for a place, if it does.
+    /// The time since which it waits for a permit, if it does.
     waits_since: Option<Instant>,
     /// The permit, if it is open only for its messages.
-    errand: Option<Errand>,
+    messaging: Option<MessagingPermit>,
     /// The time at which it was opened, or a job was last seen running here.
     busy: Instant,
 }
@@ -112,7 +112,7 @@ struct Running {
     since: Instant,
     /// Whether it takes no jobs, because its turn is over and others wait.
     is_paused: bool,
-    _place: Option<OwnedSemaphorePermit>,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Hosting {
@@ -125,9 +125,9 @@ impl Hosting {
     ) -> Self {
         let (starter, message_loops, hosted, deleting, leaving, moved, runner_loops, tasks) = Default::default();
         let doors = [const { tokio::sync::Mutex::const_new(()) }; DOORS];
-        let places = Arc::new(Semaphore::new(settings.contexts_running));
-        let turns = Turns::new(settings.contexts_running);
-        let errands = Arc::new(Semaphore::new(errands::MOST));
+        let context_permits = Arc::new(Semaphore::new(settings.contexts_running));
+        let runner_permits = PoolPermits::new(settings.contexts_running);
+        let messaging_permits = Arc::new(Semaphore::new(messaging::MOST));
         let inner = Inner {
             settings,
             dispatcher,
@@ -138,9 +138,9 @@ impl Hosting {
             deleting,
             leaving,
             doors,
-            places,
-            turns,
-            errands,
+            context_permits,
+            runner_permits,
+            messaging_permits,
             moved,
             draining: CancellationToken::new(),
             shutdown,
@@ -244,8 +244,8 @@ impl Hosting {
     }
 }
 
-/// Time for which a context takes jobs while others wait for its place.
-const TURN: Duration = Duration::from_secs(10);
+/// Time for which a context takes jobs while others wait for its permit.
+const TIME_SLICE: Duration = Duration::from_secs(10);
 
 /// Idle time before a context sleeps.
 const IDLE: Duration = Duration::from_secs(60);

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::errands::Errand;
+use super::messaging::MessagingPermit;
 use super::runners::Runners;
-use super::{Hosted, Hosting, MOST_OPEN, Pools, Running, TURN};
+use super::{Hosted, Hosting, MOST_OPEN, Pools, Running, TIME_SLICE};
 use crate::conveyor::{Closer, Consumer};
 use crate::coordinator::flows;
 use crate::dispatch::{self, Opener};
@@ -26,7 +26,7 @@ pub(super) enum Why {
     /// Something in it is due.
     Due,
     /// Messages are under way in it: it needs no pools.
-    Messages(Errand),
+    Messages(MessagingPermit),
 }
 
 impl Hosting {
@@ -74,9 +74,9 @@ impl Hosting {
                 self.0.tasks.spawn(async move { hosting.run(context).await });
             }
             Why::Due => {}
-            Why::Messages(errand) => {
+            Why::Messages(messaging) => {
                 if let Some(hosted) = self.hosted().get_mut(&context) {
-                    hosted.errand = Some(errand);
+                    hosted.messaging = Some(messaging);
                 }
             }
         }
@@ -111,7 +111,7 @@ impl Hosting {
         }
         services.close();
         let hosted =
-            Hosted { store, is_pinned, closing, services, pools: Pools::None, waits_since: None, errand: None, busy: Instant::now() };
+            Hosted { store, is_pinned, closing, services, pools: Pools::None, waits_since: None, messaging: None, busy: Instant::now() };
         let mut all = self.hosted();
         if let Some(message_loops) = self.0.message_loops.get() {
             message_loops.serve(context, &hosted.closing);
@@ -130,7 +130,7 @@ impl Hosting {
         }
     }
 
-    /// Starts the pools of an open context if it has none and there is a place. Otherwise the context waits for one.
+    /// Starts the pools of an open context if it has none and there is a permit. Otherwise the context waits for one.
     pub(super) async fn run(&self, context: ContextId) {
         if let Err(error) = self.run_pools(context).await {
             tracing::warn!(%context, "the actors of a context do not start, and are tried again: {error:#}");
@@ -140,7 +140,7 @@ impl Hosting {
     /// Starts the pools like [`Self::run`], and returns an error if they did not start.
     pub(crate) async fn run_pools(&self, context: ContextId) -> anyhow::Result<()> {
         let Some(starter) = self.0.starter.get().filter(|starter| starter.serves(context)) else { return Ok(()) };
-        let (store, place) = {
+        let (store, permit) = {
             let mut all = self.hosted();
             let before = wait_before(&all, context);
             let Some(hosted) = all.get_mut(&context) else { return Ok(()) };
@@ -148,18 +148,18 @@ impl Hosting {
                 return Ok(());
             }
             // It is now open for more than its messages.
-            hosted.errand = None;
-            let place = match hosted.is_pinned || before >= self.0.places.available_permits() {
+            hosted.messaging = None;
+            let permit = match hosted.is_pinned || before >= self.0.context_permits.available_permits() {
                 true => None,
-                false => Arc::clone(&self.0.places).try_acquire_owned().ok(),
+                false => Arc::clone(&self.0.context_permits).try_acquire_owned().ok(),
             };
-            if !hosted.is_pinned && (place.is_none() || matches!(hosted.pools, Pools::Ending(_))) {
+            if !hosted.is_pinned && (permit.is_none() || matches!(hosted.pools, Pools::Ending(_))) {
                 hosted.waits_since.get_or_insert_with(Instant::now);
                 self.0.moved.notify_one();
                 return Ok(());
             }
             (hosted.pools, hosted.waits_since) = (Pools::Starting, None);
-            (hosted.store.clone(), place)
+            (hosted.store.clone(), permit)
         };
         let shutdown = self.0.shutdown.child_token();
         let started = starter.start(&store, &self.limits_of(context), &shutdown).await;
@@ -171,7 +171,7 @@ impl Hosting {
                 // Limits may have changed in the meantime.
                 pools.limit(&self.limits_of(context));
                 hosted.pools =
-                    Pools::Running(Box::new(Running { pools, shutdown, since: Instant::now(), is_paused: false, _place: place }));
+                    Pools::Running(Box::new(Running { pools, shutdown, since: Instant::now(), is_paused: false, _permit: permit }));
                 hosted.busy = Instant::now();
                 Ok(())
             }
@@ -193,7 +193,7 @@ impl Hosting {
         }
     }
 
-    /// Ends the pools of a context once their running jobs have ended. Then its place is free.
+    /// Ends the pools of a context once their running jobs have ended. Then its permit is free.
     pub(super) fn end_pools(&self, context: ContextId) {
         let mut all = self.hosted();
         let Some(hosted) = all.get_mut(&context) else { return };
@@ -248,14 +248,14 @@ impl Hosting {
     /// Closes one unused context without pools to make room for `wanted`, whose door the caller holds. Returns `false`
     /// if there is none.
     ///
-    /// Contexts that wait for a place go last, and only for a named context. A context that is open for its messages
+    /// Contexts that wait for a permit go last, and only for a named context. A context that is open for its messages
     /// does not make room for another of its kind: the two would open and close in turns and get nothing done.
     async fn make_room(&self, wanted: ContextId, why: &Why) -> bool {
-        let idle = if matches!(why, Why::Messages(_)) { TURN } else { Duration::ZERO };
+        let idle = if matches!(why, Why::Messages(_)) { TIME_SLICE } else { Duration::ZERO };
         let may_go = |hosted: &Hosted| match why {
             Why::Named => true,
             Why::Due => hosted.waits_since.is_none(),
-            Why::Messages(_) => hosted.waits_since.is_none() && hosted.errand.is_none(),
+            Why::Messages(_) => hosted.waits_since.is_none() && hosted.messaging.is_none(),
         };
         let mut others: Vec<(bool, Instant, ContextId)> = {
             let all = self.hosted();
@@ -274,7 +274,7 @@ impl Hosting {
     }
 }
 
-/// The number of contexts that have waited longer for a place than this one.
+/// The number of contexts that have waited longer for a permit than this one.
 pub(super) fn wait_before(all: &BTreeMap<ContextId, Hosted>, context: ContextId) -> usize {
     let now = Instant::now();
     let since = all.get(&context).and_then(|hosted| hosted.waits_since).unwrap_or(now);

@@ -2,9 +2,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::errands::Errands;
+use super::messaging::MessagingQueue;
 use super::opening::Why;
-use super::{Hosting, IDLE, Pools, TURN};
+use super::{Hosting, IDLE, Pools, TIME_SLICE};
 use crate::model::{ContextId, ContextStatus};
 use crate::server::pools::queues_everywhere;
 use crate::service::Service;
@@ -23,7 +23,7 @@ pub(crate) struct Rotation {
     /// The time at which each sleeping context is next opened for maintenance.
     tidied: HashMap<ContextId, Instant>,
     /// The contexts to open only for their messages.
-    errands: Errands,
+    messaging: MessagingQueue,
     /// The time of the last check for contexts that may sleep.
     asked: Option<Instant>,
 }
@@ -34,7 +34,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 500;
 /// Work due within this time opens its context, because a scan and the opening take time.
 const AHEAD: Duration = Duration::from_secs(4);
-/// Interval at which places are checked while contexts wait for one.
+/// Interval at which permits are checked while contexts wait for one.
 const WAITING: Duration = Duration::from_millis(100);
 /// Interval at which a sleeping context is opened for maintenance: its indexes are trimmed, and jobs of other programs
 /// that are in no queue are found.
@@ -48,7 +48,16 @@ impl Rotation {
             Err(_) => None,
         };
         let queues = queues_everywhere(&hosting.0.settings);
-        Ok(Self { hosting, databases, at: None, looked: None, queues, tidied: HashMap::new(), errands: Errands::default(), asked: None })
+        Ok(Self {
+            hosting,
+            databases,
+            at: None,
+            looked: None,
+            queues,
+            tidied: HashMap::new(),
+            messaging: MessagingQueue::default(),
+            asked: None,
+        })
     }
 
     /// Scans contexts that sleep or have no pools for due work.
@@ -62,7 +71,7 @@ impl Rotation {
         let active = self.hosting.0.authority.contexts().into_iter().filter(|context| context.status == ContextStatus::Active);
         let mut quiet: Vec<ContextId> = active.map(|context| context.context_id).filter(is_quiet).collect();
         self.tidied.retain(|id, _| self.hosting.0.authority.context(*id).is_some());
-        self.errands.retain(|id| self.hosting.0.authority.context(id).is_some());
+        self.messaging.retain(|id| self.hosting.0.authority.context(id).is_some());
         let Some(databases) = self.databases.clone() else {
             for context in quiet {
                 self.wake(context);
@@ -91,7 +100,7 @@ impl Rotation {
             if wakes {
                 self.wake(id);
             }
-            self.errands.note(id, !wakes && pending.messages && !self.hosting.hosted().contains_key(&id));
+            self.messaging.note(id, !wakes && pending.messages && !self.hosting.hosted().contains_key(&id));
         }
         self.open_for_messages();
         failed.map_or(Ok(()), Err)
@@ -123,23 +132,23 @@ impl Rotation {
     /// Opens contexts that only have messages under way, as many as there are permits. Closes others to make room for
     /// the rest.
     fn open_for_messages(&mut self) {
-        for context in self.errands.next(self.hosting.room_for_errands(), Instant::now()) {
-            let Some(errand) = self.hosting.errand() else { break };
+        for context in self.messaging.next(self.hosting.free_messaging_permits(), Instant::now()) {
+            let Some(messaging) = self.hosting.messaging_permit() else { break };
             let hosting = self.hosting.clone();
             self.hosting.0.tasks.spawn(async move {
-                if let Err(error) = hosting.open(context, Why::Messages(errand)).await {
+                if let Err(error) = hosting.open(context, Why::Messages(messaging)).await {
                     tracing::debug!(%context, %error, "a context cannot be opened now for its messages");
                 }
             });
         }
-        self.hosting.end_errands(self.errands.waiting());
+        self.hosting.end_messaging(self.messaging.waiting());
     }
 
-    /// Gives places to waiting contexts, makes contexts whose turn is over give up theirs, and closes idle contexts.
+    /// Gives permits to waiting contexts, makes contexts whose turn is over give up theirs, and closes idle contexts.
     ///
     /// A turn never requeues a job, because the job would start over in the next turn. While any context waits, all
-    /// whose turn is over take no jobs, and those whose running jobs end first give up their places. So a long job
-    /// blocks no place that another context can give. When none waits any more, they take jobs again.
+    /// whose turn is over take no jobs, and those whose running jobs end first give up their permits. So a long job
+    /// blocks no permit that another context can give. When none waits any more, they take jobs again.
     async fn take_turns(&mut self) {
         let now = Instant::now();
         let (mut waiting, mut running, mut idle, mut ending) = (Vec::new(), Vec::new(), Vec::new(), 0);
@@ -166,7 +175,7 @@ impl Rotation {
             }
         }
         waiting.sort_unstable();
-        let free = self.hosting.0.places.available_permits();
+        let free = self.hosting.0.context_permits.available_permits();
         for (_, id) in waiting.iter().take(free) {
             self.wake(*id);
         }
@@ -175,10 +184,10 @@ impl Rotation {
         let mut wanted = waiting.len().saturating_sub(free + ending);
         let does_any_wait = wanted > 0;
         for (has_none, quiet, since, is_paused, id) in running {
-            let is_asked = does_any_wait && (quiet >= LOOK || since >= TURN);
+            let is_asked = does_any_wait && (quiet >= LOOK || since >= TIME_SLICE);
             // It has taken no jobs since the last check, so no long one has just begun.
-            let gives_place = wanted > 0 && is_asked && has_none && is_paused;
-            if quiet >= IDLE || gives_place {
+            let gives_permit = wanted > 0 && is_asked && has_none && is_paused;
+            if quiet >= IDLE || gives_permit {
                 wanted = wanted.saturating_sub(1);
                 self.hosting.end_pools(id);
             } else {
@@ -219,7 +228,7 @@ impl Service for Rotation {
         }
         let waits = self.hosting.hosted().values().any(|hosted| hosted.waits_since.is_some());
         let pause = if waits { WAITING } else { LOOK };
-        // Checks at once when a place is free or wanted.
+        // Checks at once when a permit is free or wanted.
         let _ = tokio::time::timeout(pause, self.hosting.0.moved.notified()).await;
         Ok(Duration::ZERO)
     }

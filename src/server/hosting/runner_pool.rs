@@ -4,8 +4,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::turns::Place;
-use super::{Hosting, TURN};
+use super::pool_permits::PoolPermit;
+use super::{Hosting, TIME_SLICE};
 use crate::model::Runner;
 use crate::server::pools::{ContextPools, PoolStarter};
 use crate::store::Store;
@@ -14,7 +14,7 @@ use crate::store::Store;
 pub(super) struct RunnerPool {
     pub(super) runner: Runner,
     pub(super) state: State,
-    /// The time since which it has jobs and waits for a place, if it does.
+    /// The time since which it has jobs and waits for a permit, if it does.
     pub(super) waits_since: Option<Instant>,
     /// The number of failed starts in a row.
     failures: u32,
@@ -39,7 +39,7 @@ pub(super) struct Running {
     busy: Instant,
     /// Whether it takes no jobs, because its turn is over and others wait.
     is_paused: bool,
-    place: Place,
+    permit: PoolPermit,
 }
 
 /// Idle time before a pool makes way for another.
@@ -74,13 +74,13 @@ impl RunnerPool {
     }
 
     /// Starts its pool. A failed start is retried after a growing pause.
-    pub(super) async fn start(&mut self, hosting: &Hosting, starter: &PoolStarter, store: &Store, place: Place) {
+    pub(super) async fn start(&mut self, hosting: &Hosting, starter: &PoolStarter, store: &Store, permit: PoolPermit) {
         let (id, context, shutdown) = (self.runner.runner_id, store.context(), hosting.0.shutdown.child_token());
         match starter.start_runner(store, &self.runner, &hosting.limits_of(context), &shutdown).await {
             Ok(Some(pools)) => {
                 tracing::info!(runner = %id, %context, script_type = %self.runner.script_type, "the pool of a runner has started");
                 let now = Instant::now();
-                self.state = State::Running(Box::new(Running { pools, shutdown, since: now, busy: now, is_paused: false, place }));
+                self.state = State::Running(Box::new(Running { pools, shutdown, since: now, busy: now, is_paused: false, permit }));
                 self.failures = 0;
             }
             // It cannot run here, as was logged when the runner was seen.
@@ -97,7 +97,7 @@ impl RunnerPool {
     }
 
     /// Ends its pool if it was idle for `idle`, or if its turn is over and others wait; notes when it has ended. While
-    /// its jobs run it takes no others and keeps its place, unless another pool gives one up first.
+    /// its jobs run it takes no others and keeps its permit, unless another pool gives one up first.
     pub(super) fn look(&mut self, now: Instant, idle: Duration, tasks: &TaskTracker) {
         match &mut self.state {
             State::Resting(_) => {}
@@ -111,11 +111,11 @@ impl RunnerPool {
                     running.busy = now;
                 }
                 let (quiet, since) = (now - running.busy, now - running.since);
-                let is_asked = (quiet >= QUIET || since >= TURN) && running.place.is_wanted();
+                let is_asked = (quiet >= QUIET || since >= TIME_SLICE) && running.permit.is_wanted();
                 // If it was paused before, it has taken none since, so no long job has just begun.
-                let gives_place = is_asked && running.is_paused && running.jobs() == 0;
+                let gives_permit = is_asked && running.is_paused && running.jobs() == 0;
                 running.pause(is_asked);
-                if quiet >= idle || gives_place {
+                if quiet >= idle || gives_permit {
                     self.leave(tasks);
                 }
             }
@@ -126,7 +126,7 @@ impl RunnerPool {
     pub(super) fn leave(&mut self, tasks: &TaskTracker) {
         match std::mem::replace(&mut self.state, State::Resting(None)) {
             State::Running(mut running) => {
-                running.place.leave();
+                running.permit.leave();
                 let shutdown = running.shutdown.clone();
                 self.state = State::Leaving(tasks.spawn(left(running)), shutdown);
             }
@@ -177,7 +177,7 @@ impl Running {
     }
 }
 
-/// Makes a pool stop taking jobs, and frees its place when the running ones have ended.
+/// Makes a pool stop taking jobs, and frees its permit when the running ones have ended.
 async fn left(running: Box<Running>) {
     running.pools.pools.iter().for_each(|entry| entry.pool.leave());
     running.ended().await;

@@ -12,8 +12,8 @@ use crate::dispatch::InUse;
 use crate::model::{Runner, RunnerId, ScriptType, Target};
 use crate::store::{Error, Score, Store};
 
-/// The pools of the local runners of an open context. A pool starts when there are jobs for its runner and a place is
-/// free, and ends when it has been idle for a while, or another runner waits for a place.
+/// The pools of the local runners of an open context. A pool starts when there are jobs for its runner and a permit is
+/// free, and ends when it has been idle for a while, or another runner waits for a permit.
 pub(super) struct Runners {
     hosting: Hosting,
     store: Store,
@@ -71,7 +71,7 @@ impl Runners {
             tokio::time::sleep(SOONEST).await;
         }
         for (id, pool) in &ending {
-            self.hosting.0.turns.give_up((self.store.context(), *id));
+            self.hosting.0.runner_permits.give_up((self.store.context(), *id));
             pool.shut();
         }
         for pool in ending.into_values() {
@@ -135,7 +135,7 @@ impl Runners {
         let is_same = |pool: &RunnerPool| wanted.get(&pool.runner.runner_id).is_some_and(|now| now.script_type == pool.runner.script_type);
         let gone: Vec<RunnerId> = self.pools.iter().filter(|(_, pool)| !is_same(pool)).map(|(id, _)| *id).collect();
         for id in gone {
-            self.hosting.0.turns.give_up((context, id));
+            self.hosting.0.runner_permits.give_up((context, id));
             if let Some(pool) = self.pools.remove(&id) {
                 pool.shut();
                 tracing::info!(runner = %id, %context, "the pool of a runner ends");
@@ -164,7 +164,7 @@ impl Runners {
         }
     }
 
-    /// Starts the pools of runners that have jobs and no pool. Returns whether any waits for a place.
+    /// Starts the pools of runners that have jobs and no pool. Returns whether any waits for a permit.
     async fn start_those_with_jobs(&mut self) -> Result<bool, Error> {
         let (context, now) = (self.store.context(), Instant::now());
         let Some(starter) = self.hosting.0.starter.get() else { return Ok(false) };
@@ -176,13 +176,13 @@ impl Runners {
             for_all.remove(&pool.runner.script_type);
         }
         for_all.retain(|script_type, _| !starter.serves_type(context, script_type));
-        // Waiting runners ask for a place each time.
+        // Waiting runners ask for a permit each time.
         let (mut waiting, mut others): (Vec<&RunnerPool>, Vec<&RunnerPool>) =
             self.pools.values().filter(may).partition(|pool| pool.waits_since.is_some());
-        // If very many wait, only the first ones ask, and the others keep their places in the line.
+        // If very many wait, only the first ones ask, and the others keep their order.
         waiting.sort_by_key(|pool| pool.waits_since);
         for pool in waiting.iter().skip(AT_ONCE) {
-            self.hosting.0.turns.stay((context, pool.runner.runner_id), now);
+            self.hosting.0.runner_permits.stay((context, pool.runner.runner_id), now);
         }
         let behind = others.iter().filter(|pool| self.looked.is_some_and(|last| pool.runner.runner_id <= last)).count();
         others.rotate_left(behind);
@@ -202,11 +202,11 @@ impl Runners {
         }
         for (id, has) in has_jobs {
             let Some(pool) = self.pools.get_mut(&id) else { continue };
-            let place = if has { self.hosting.0.turns.take((context, id), now) } else { None };
-            pool.waits_since = if has && place.is_none() { pool.waits_since.or(Some(now)) } else { None };
-            match place {
-                Some(place) => pool.start(&self.hosting, starter, &self.store, place).await,
-                None if !has => self.hosting.0.turns.give_up((context, id)),
+            let permit = if has { self.hosting.0.runner_permits.take((context, id), now) } else { None };
+            pool.waits_since = if has && permit.is_none() { pool.waits_since.or(Some(now)) } else { None };
+            match permit {
+                Some(permit) => pool.start(&self.hosting, starter, &self.store, permit).await,
+                None if !has => self.hosting.0.runner_permits.give_up((context, id)),
                 None => {}
             }
         }

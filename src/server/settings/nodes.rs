@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::Settings;
 use crate::coordinator::Node;
-use crate::model::{Address, Name, Place, SignerKey};
+use crate::model::{Address, AddressTarget, Name, SignerKey};
 use crate::store::Endpoint;
 
 /// Describes the first fault of the nodes.
@@ -32,7 +32,7 @@ pub(crate) fn nodes(settings: &Settings) -> Result<Vec<Node>, (&'static str, Str
             (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
             _ => url.to_owned(),
         };
-        if !without_password.parse::<Address>().is_ok_and(|address| matches!(address.place(), Place::Redis(_))) {
+        if !without_password.parse::<Address>().is_ok_and(|address| matches!(address.target(), AddressTarget::Redis(_))) {
             return Err(bad("what stands behind the = is no address of a Redis (redis://, rediss:// or unix://)"));
         }
         let redis = Some(Endpoint { url: url.to_owned(), ..Endpoint::default() });

@@ -1,6 +1,7 @@
 //! Access control as clients of a server see it: identities, tokens and rights.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
+mod anonymous;
 mod foreign;
 mod identities;
 mod lists;
@@ -11,7 +12,6 @@ mod permissions;
 mod presented;
 mod scripts;
 mod spoilt;
-mod strangers;
 mod tokens;
 mod unreadable;
 mod unseen;

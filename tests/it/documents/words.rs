@@ -1,9 +1,11 @@
 //! One word for one thing: replaced words do not come back.
 
+use std::collections::BTreeMap;
+
 use super::*;
 
 /// Replaced words, and their replacements.
-const GONE: [(&str, &str); 11] = [
+const GONE: [(&str, &str); 15] = [
     ("foreman", "fetcher"),
     ("foremen", "fetchers"),
     ("heir", "continuation"),
@@ -15,7 +17,53 @@ const GONE: [(&str, &str); 11] = [
     ("GivenBack", "Requeued"),
     ("OutsideCall", "ResourceCall"),
     ("PostClaim", "RegistrationClaim"),
+    ("setback", "step of the clock"),
+    ("setbacks", "steps of the clock"),
+    ("errand", "what it does"),
+    ("errands", "what they do"),
 ];
+
+/// Names that say nothing alone. More than one type with such a name would give it several meanings.
+const VAGUE: [&str; 14] =
+    ["Asked", "Fault", "Given", "Heard", "Kept", "Known", "Named", "Outcome", "Place", "Said", "Told", "Turn", "Way", "Wrong"];
+
+/// Types that share a name with a word of ours, because another system has the word.
+const FOREIGN: [(&str, &str); 1] = [("Context", "crates/layouts/src/conveyor/add.rs")];
+
+#[test]
+fn a_word_names_one_type() {
+    let architecture = read("ARCHITECTURE.md");
+    let (_, words) = architecture.split_once("## Words").unwrap();
+    let rows = words.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" |")).map(|(word, _)| word);
+    let words: Vec<String> = rows.skip_while(|word| *word != "---").skip(1).map(type_name).collect();
+    assert!((20..=25).contains(&words.len()), "{words:?}");
+    let mut declared: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (path, text) in sources(&["src", "crates", "tests/it"]) {
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for name in code.filter_map(declared_type) {
+            if words.iter().any(|word| word == name) || VAGUE.contains(&name) {
+                declared.entry(name.to_owned()).or_default().push(path.clone());
+            }
+        }
+    }
+    for (word, path) in FOREIGN {
+        declared.get_mut(word).unwrap().retain(|declaring| declaring != path);
+    }
+    declared.retain(|_, paths| paths.len() > 1);
+    assert!(declared.is_empty(), "{declared:#?}");
+}
+
+/// Returns the name of a type for a word: `HostCall` for `host call`.
+fn type_name(word: &str) -> String {
+    word.split(' ').map(|part| part[..1].to_uppercase() + &part[1..]).collect()
+}
+
+/// Returns the name of the type that a line of Rust declares.
+fn declared_type(line: &str) -> Option<&str> {
+    let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub") || word.ends_with(')'));
+    let is_type = matches!(words.next()?, "struct" | "enum" | "trait" | "union" | "type");
+    words.next().filter(|_| is_type)?.split(|letter: char| !letter.is_alphanumeric()).next()
+}
 
 #[test]
 fn words_that_were_replaced_do_not_come_back() {

@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 use super::{Bench, job, settings};
 
 /// Answers by a function.
-struct Asked<F>(F);
+struct AnsweringHost<F>(F);
 
-impl<F: Fn(HostCall) -> BoxFuture<'static, Answer> + Send> Host for Asked<F> {
+impl<F: Fn(HostCall) -> BoxFuture<'static, Answer> + Send> Host for AnsweringHost<F> {
     fn log(&mut self, _: Vec<LogRecord>) {}
 
     fn answer(&mut self, host_call: HostCall) -> BoxFuture<'static, Answer> {
@@ -35,7 +35,7 @@ const ASKS: &str = r#"osis::get("people", "ada")"#;
 #[tokio::test]
 async fn a_script_gets_the_answer_to_its_question() {
     let mut bench = Bench::with(with_objects()).await;
-    let mut host = Asked(|host_call| match host_call {
+    let mut host = AnsweringHost(|host_call| match host_call {
         HostCall::Objects(ObjectCall::Get { collection, id }) => at_once(Ok(json!({"of": collection.as_str(), "id": id.as_str()}).into())),
         other => at_once(Err(format!("{other:?}"))),
     });
@@ -52,7 +52,7 @@ async fn a_script_that_waits_for_an_answer_obeys_a_stop_and_its_timeout() {
     let asked = AtomicUsize::new(0);
     for is_stopped in [true, false] {
         let stop = CancellationToken::new();
-        let mut host = Asked(|_| {
+        let mut host = AnsweringHost(|_| {
             asked.fetch_add(1, Ordering::Relaxed);
             if is_stopped {
                 stop.cancel();
@@ -76,7 +76,7 @@ async fn answers_that_cross_a_stop_are_not_those_of_the_next_job() {
     for round in 0..200 {
         let stop = CancellationToken::new();
         let asked = AtomicUsize::new(0);
-        let mut host = Asked(|_| {
+        let mut host = AnsweringHost(|_| {
             if asked.fetch_add(1, Ordering::Relaxed) == round % 7 {
                 stop.cancel();
             }
@@ -88,7 +88,7 @@ async fn answers_that_cross_a_stop_are_not_those_of_the_next_job() {
         if !bench.child.is_alive() {
             bench.child = Child::start(&bench.spawner, &bench.settings).await.unwrap();
         }
-        let mut next = Asked(|_| at_once(Ok(json!("fresh").into())));
+        let mut next = AnsweringHost(|_| at_once(Ok(json!("fresh").into())));
         let ended = bench.child.run(&job(ASKS), &mut next, &bench.stop).await.unwrap();
         assert_eq!(ended.result.unwrap().text, "fresh");
     }
@@ -97,7 +97,7 @@ async fn answers_that_cross_a_stop_are_not_those_of_the_next_job() {
 #[tokio::test]
 async fn an_answer_that_is_too_large_is_an_error_that_a_script_may_catch() {
     let mut bench = Bench::with(with_objects()).await;
-    let mut host = Asked(|_| at_once(Ok(json!("x".repeat(17 << 20)).into())));
+    let mut host = AnsweringHost(|_| at_once(Ok(json!("x".repeat(17 << 20)).into())));
     let ended = bench.child.run(&job(&format!("try {{ {ASKS} }} catch (e) {{ return e }}")), &mut host, &bench.stop).await.unwrap();
     let told = ended.result.unwrap().text;
     assert!(told.contains("does not fit into an engine"), "{told}");

@@ -1,6 +1,7 @@
 //! Flows, as clients of a server see them.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
+mod clock_step;
 mod failures;
 mod following;
 mod foreign;
@@ -10,7 +11,6 @@ mod objects;
 mod order;
 mod refusals;
 mod rounds;
-mod setback;
 
 use std::collections::BTreeMap;
 

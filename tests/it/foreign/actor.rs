@@ -6,12 +6,12 @@ use hero::dispatch::{Error, JobFilter};
 use hero::model::{ErrorKind, JobId, JobSpec, Seconds, Status};
 use serde_json::json;
 
-use super::{Manner, OSIS, Worker, hget, hset, lpush};
+use super::{LegacyWorker, Manner, OSIS, hget, hset, lpush};
 use crate::support::{CONTEXT, House, PATIENCE, Server, spec, until};
 
-async fn house_with(manner: Manner) -> (House, Worker) {
+async fn house_with(manner: Manner) -> (House, LegacyWorker) {
     let house = House::empty().await;
-    let worker = Worker::hire(&house.redis, manner).await;
+    let worker = LegacyWorker::hire(&house.redis, manner).await;
     (house, worker)
 }
 
@@ -70,7 +70,7 @@ async fn the_job_of_a_foreign_actor_that_died_runs_again() {
     until("its death", || async { first.is_dead().then_some(()) }).await;
     // Somebody saw that it runs, and waits for its timeout and thirty seconds.
     until("a look", || async { hget(&house.redis, &id, "seen_at").await }).await;
-    let second = Worker::hire(&house.redis, Manner::of(&[OSIS])).await;
+    let second = LegacyWorker::hire(&house.redis, Manner::of(&[OSIS])).await;
     house.is(&id, Status::Started).await;
     house.store.clock().advance(Duration::from_secs(32));
     let result = house.dispatcher.wait(CONTEXT, &id, PATIENCE).await.unwrap();

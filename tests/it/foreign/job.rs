@@ -8,7 +8,7 @@ use hero::model::{JobId, JobSpec, Status};
 use hero::service::Service as _;
 use hero::store::Periods;
 
-use super::{Manner, OSIS, Worker, has, hget, hset, lpush};
+use super::{LegacyWorker, Manner, OSIS, has, hget, hset, lpush};
 use crate::support::{CONTEXT, House, PATIENCE, Redis, spec, until};
 
 /// The ids in `list_jobs`, with how often each is there.
@@ -63,7 +63,7 @@ async fn jobs_made_here_are_never_taken_for_those_of_foreign_programs() {
     let ids = [created.clone(), waiting, scheduled, dispatched.clone()];
     assert_eq!(house.store.maintenance().discover(&ids).await.unwrap(), 0);
     house.dispatcher.stop(CONTEXT, &created).await.unwrap();
-    let foreign = Worker::hire(&house.redis, Manner::of(&[OSIS])).await;
+    let foreign = LegacyWorker::hire(&house.redis, Manner::of(&[OSIS])).await;
     house.is(&dispatched, Status::Finished).await;
     assert_eq!((house.store.maintenance().discover(&ids).await.unwrap(), foreign.ran().len()), (0, 1));
     house.close().await;
@@ -94,7 +94,7 @@ async fn a_foreign_job_that_failed_goes_back_to_its_own_worker_if_retries_are_le
     // What failed days ago is history.
     hset(redis, &old, "echo better", &[&failed[..], &[("updated_at", "2026-01-01T00:00:00Z")]].concat()).await;
     until("its retry", || async { (redis.run::<i64>(&["LLEN", "hero:work_queue:w1"]).await == 1).then_some(()) }).await;
-    let worker = Worker::hire(redis, Manner::of(&["hero:work_queue:w1"])).await;
+    let worker = LegacyWorker::hire(redis, Manner::of(&["hero:work_queue:w1"])).await;
     has(redis, &recent, "status", "finished").await;
     assert_eq!(worker.ran(), [recent.to_string()]);
     until("the old one in the list", || async { listed(&house).await.contains(&old).then_some(()) }).await;
@@ -141,7 +141,7 @@ async fn a_wait_for_a_job_that_nobody_has_discovered_ends_with_it() {
     let house = House::empty().await;
     let (redis, id) = (&house.redis, JobId::random());
     hset(redis, &id, "once more", &[("retries", "1"), ("retry_backoff", "0.01")]).await;
-    let _worker = Worker::hire(redis, Manner::of(&["hero:work_queue:w1"])).await;
+    let _worker = LegacyWorker::hire(redis, Manner::of(&["hero:work_queue:w1"])).await;
     let waiting = house.dispatcher.wait(CONTEXT, &id, PATIENCE);
     let pushing = async {
         until("the wait", || async { hget(redis, &id, "origin").await }).await;

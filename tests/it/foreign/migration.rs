@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use hero::model::{JobId, JobSpec, Status};
 use hero::store::{Layouts, Push};
 
-use super::{Manner, OSIS, Worker, hget, hset, lpush};
+use super::{LegacyWorker, Manner, OSIS, hget, hset, lpush};
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until};
 
 const LEGACY: &str = "hero:job:actor_queue:osis";
 
 /// An actor that another program brings along: it registers, and takes from its instance, its group and its type.
-async fn hire(house: &House, script_type: &str, group: &str, instance: u32) -> Worker {
+async fn hire(house: &House, script_type: &str, group: &str, instance: u32) -> LegacyWorker {
     let of_type = format!("hero:q:work:type:{script_type}");
     let of_group = format!("{of_type}:group:{group}");
     let of_instance = format!("{of_group}:inst:{instance}");
     let presence = Some((format!("hero:meta:actor:inst:{script_type}:{group}:{instance}"), "{\"pid\":1}".to_owned()));
-    Worker::hire(&house.redis, Manner { presence, ..Manner::of(&[&of_instance, &of_group, &of_type]) }).await
+    LegacyWorker::hire(&house.redis, Manner { presence, ..Manner::of(&[&of_instance, &of_group, &of_type]) }).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -101,7 +101,7 @@ async fn mixed_old_and_new_actors_in_the_migration_window() {
         jobs
     };
     // Old actors alone, both, new ones alone: no job is stuck.
-    let old = Worker::hire(&house.redis, Manner::of(&[LEGACY])).await;
+    let old = LegacyWorker::hire(&house.redis, Manner::of(&[LEGACY])).await;
     all_finish(&house, &start(&house).await).await;
     assert_eq!(old.ran().len(), 50);
     hire_ours(&mut house, Layouts::none()).await;
@@ -147,7 +147,7 @@ async fn legacy_queues_are_consumed_last() {
 async fn push_both(hesitates: u64, layouts: Layouts) {
     const JOBS: usize = 2000;
     let mut house = House::pushing(Redis::start().await, Push::Both).await;
-    let old = Worker::hire(&house.redis, Manner { hesitates, ..Manner::of(&[LEGACY]) }).await;
+    let old = LegacyWorker::hire(&house.redis, Manner { hesitates, ..Manner::of(&[LEGACY]) }).await;
     // Each run of ours leaves a line.
     let begin = async |house: &House, number: usize| house.start(spec(&format!("print(\"ran\"); {number}"))).await;
     // The new one comes into a queue that is in use.

@@ -15,7 +15,7 @@ mod worker;
 use hero::model::JobId;
 
 use crate::support::{Redis, until};
-use worker::{Manner, Worker};
+use worker::{LegacyWorker, Manner};
 
 const OSIS: &str = "hero:q:work:type:osis";
 

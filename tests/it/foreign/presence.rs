@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hero::model::{Actor, JobId};
 
-use super::{Manner, OSIS, Worker, hset};
+use super::{LegacyWorker, Manner, OSIS, hset};
 use crate::support::{CONTEXT, House, until};
 
 const PRESENT: &str = "hero:meta:actor:inst:";
@@ -110,7 +110,7 @@ async fn a_foreign_actor_that_shows_itself_makes_its_script_type_known() {
     let house = House::empty().await;
     let queue = "hero:q:work:type:python";
     let manner = Manner { presence: Some((format!("{PRESENT}python:default:1"), "{}".into())), ..Manner::of(&[queue, OSIS]) };
-    let _worker = Worker::hire(&house.redis, manner).await;
+    let _worker = LegacyWorker::hire(&house.redis, manner).await;
     let job = || hero::model::JobSpec { script_type: "python".parse().unwrap(), ..crate::support::spec("echo hiss") };
     let result = house.dispatcher.run_and_wait(job(), crate::support::PATIENCE).await.unwrap();
     assert_eq!(result.output, "hiss");

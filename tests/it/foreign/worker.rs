@@ -33,12 +33,12 @@ impl Manner {
 
 /// A worker of the legacy layout, step by step. Its language: `echo X`, `fail X`, `once X` (fails the first time), `die` (once, then `echo`),
 /// `hang` until stopped.
-pub struct Worker {
+pub struct LegacyWorker {
     task: JoinHandle<()>,
     ran: Arc<Mutex<Vec<String>>>,
 }
 
-impl Worker {
+impl LegacyWorker {
     pub async fn hire(redis: &Redis, manner: Manner) -> Self {
         let client = redis::Client::open(redis.url()).unwrap();
         let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
@@ -62,7 +62,7 @@ impl Worker {
     }
 }
 
-impl Drop for Worker {
+impl Drop for LegacyWorker {
     fn drop(&mut self) {
         self.task.abort();
     }

@@ -17,9 +17,9 @@ use tokio::time::timeout;
 use crate::support::PATIENCE;
 
 /// Records the progress notifications that it receives.
-struct Told(mpsc::UnboundedSender<ProgressNotificationParam>);
+struct ProgressRecorder(mpsc::UnboundedSender<ProgressNotificationParam>);
 
-impl ClientHandler for Told {
+impl ClientHandler for ProgressRecorder {
     async fn on_progress(&self, progress: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         let _ = self.0.send(progress);
     }
@@ -27,7 +27,7 @@ impl ClientHandler for Told {
 
 /// A client of the SDK that is connected.
 struct Assistant {
-    service: RunningService<RoleClient, Told>,
+    service: RunningService<RoleClient, ProgressRecorder>,
     told: mpsc::UnboundedReceiver<ProgressNotificationParam>,
 }
 
@@ -47,7 +47,7 @@ impl Assistant {
         E: std::error::Error + Send + Sync + 'static,
     {
         let (sender, told) = mpsc::unbounded_channel();
-        let begun = timeout(PATIENCE, serve_client_with_lifecycle(Told(sender), transport, how)).await.expect("an answer");
+        let begun = timeout(PATIENCE, serve_client_with_lifecycle(ProgressRecorder(sender), transport, how)).await.expect("an answer");
         Ok(Self { service: begun.map_err(|error| format!("{error} {error:?}"))?, told })
     }
 

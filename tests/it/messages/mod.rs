@@ -3,6 +3,7 @@
 
 mod asleep;
 mod bus;
+mod clock_step;
 mod delivery;
 mod flows;
 mod kills;
@@ -15,7 +16,6 @@ mod ping;
 mod relations;
 mod remote;
 mod room;
-mod setback;
 mod silence;
 mod spoilt;
 mod states;

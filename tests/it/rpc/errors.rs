@@ -1,7 +1,7 @@
 //! Each invalid call gets its error code, and a message that says what to do.
 
 use super::*;
-use crate::support::{Fault, Redis, dispatcher};
+use crate::support::{CallError, Redis, dispatcher};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_parameters_are_named() {
@@ -171,7 +171,7 @@ async fn nothing_of_a_failure_stays_when_the_next_attempt_ends_otherwise() {
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_say_where_and_why() {
     let (_house, _server, client) = open(1).await;
-    let run = async |spec: Value| -> Fault {
+    let run = async |spec: Value| -> CallError {
         let fault = client.fault("run_and_wait", spec).await;
         let id = &fault.data["job_id"];
         assert_eq!(fault.data["status"], "error");
@@ -240,7 +240,7 @@ async fn a_full_queue_and_a_full_store_say_when_to_come_back() {
     for _ in 0..3 {
         start(&client, json!(["1"])).await;
     }
-    let full = |fault: &Fault| fault.code == 1007 && fault.data["retry_after_ms"].as_u64().is_some_and(|wait| wait > 0);
+    let full = |fault: &CallError| fault.code == 1007 && fault.data["retry_after_ms"].as_u64().is_some_and(|wait| wait > 0);
     let fault = client.fault("start_job", json!([late])).await;
     assert!(full(&fault) && fault.message.contains("holds 3 jobs"), "{fault:?}");
     assert_eq!(client.ok("get_status", json!([late])).await, "created");

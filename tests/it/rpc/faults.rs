@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use tokio::time::Instant;
 
 use super::*;
-use crate::support::{DEADLY, DEADLY_LEVELS, Fault, Redis, pool_settings};
+use crate::support::{CallError, DEADLY, DEADLY_LEVELS, Redis, pool_settings};
 
 /// Runs a job until it is known to have ended: what a careful client does.
 ///
@@ -122,7 +122,7 @@ async fn redis_is_gone_for_five_seconds_and_everything_goes_on_after_it() {
         ("stop_job", json!([NOBODY])),
         ("run_and_wait", json!({"script": "1", "wait_timeout": 1})),
     ];
-    let faults: Vec<Fault> = join_all(calls.map(|(method, params)| async { client.fault(method, params).await })).await;
+    let faults: Vec<CallError> = join_all(calls.map(|(method, params)| async { client.fault(method, params).await })).await;
     for fault in &faults {
         assert_eq!(fault.code, 1009, "{fault:?}");
         assert!(["not_done", "unknown"].contains(&fault.data["outcome"].as_str().unwrap()), "{fault:?}");

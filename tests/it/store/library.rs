@@ -48,7 +48,7 @@ async fn a_library_of_another_version_stays_for_as_long_as_somebody_calls_it() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let own = libraries(&redis).await;
-    // The last says so after a setback of the clock.
+    // The last says so after a backward step of the clock.
     for (name, idle) in [("hero_used", 599_999), ("hero_abandoned", 600_000), ("hero_set_back", -1)] {
         let code = format!(
             "#!lua name={name}\nredis.register_function({{ function_name = '{name}_idle', flags = {{ 'no-writes' }}, \

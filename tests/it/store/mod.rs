@@ -1,7 +1,9 @@
 //! The functions, called one by one.
 
+mod clock_step;
 mod cluster;
 mod counters;
+mod field_counts;
 mod halfway;
 mod index;
 mod keys;
@@ -9,10 +11,8 @@ mod left;
 mod library;
 mod lists;
 mod memory;
-mod notes;
 mod queues;
 mod relations;
-mod setback;
 mod sharing;
 mod silence;
 mod spoilt;

@@ -27,7 +27,7 @@ pub use process::{Kin, Process, faketime};
 pub use redis::Redis;
 pub use round::round;
 pub use seed::{random, seed};
-pub use server::{Client, Fault, Items, Server, get, request};
+pub use server::{CallError, Client, Items, Server, get, request};
 pub use story::{Example, Made, examples};
 pub use stream::{Event, Stream};
 pub use web::Web;

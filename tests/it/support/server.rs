@@ -178,7 +178,7 @@ pub async fn request(address: &str, host: &str, head: &str, body: &str) -> (Stri
 
 /// An error object.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fault {
+pub struct CallError {
     pub code: i64,
     pub message: String,
     pub data: Value,
@@ -224,7 +224,7 @@ impl Client {
     }
 
     /// Calls a method. `params` are by name or by position; null leaves them out.
-    pub async fn call(&self, method: &str, params: Value) -> Result<Value, Fault> {
+    pub async fn call(&self, method: &str, params: Value) -> Result<Value, CallError> {
         self.ask(method, params).await.map(|(result, _)| result)
     }
 
@@ -234,14 +234,14 @@ impl Client {
     }
 
     /// Makes a call that must fail.
-    pub async fn fault(&self, method: &str, params: Value) -> Fault {
+    pub async fn fault(&self, method: &str, params: Value) -> CallError {
         match self.call(method, params.clone()).await {
             Err(fault) => fault,
             Ok(result) => panic!("{method} {params}: {result}"),
         }
     }
 
-    pub async fn subscribe(&self, method: &str, params: Value) -> Result<Items, Fault> {
+    pub async fn subscribe(&self, method: &str, params: Value) -> Result<Items, CallError> {
         self.ask(method, params).await.map(|(_, items)| items.expect("a subscription"))
     }
 
@@ -250,7 +250,7 @@ impl Client {
         self.outgoing.send(Message::text(text.into())).unwrap();
     }
 
-    async fn ask(&self, method: &str, params: Value) -> Result<(Value, Option<Items>), Fault> {
+    async fn ask(&self, method: &str, params: Value) -> Result<(Value, Option<Items>), CallError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (caller, answer) = oneshot::channel();
         locked(&self.state).calls.insert(id, caller);
@@ -263,7 +263,7 @@ impl Client {
         let (mut answer, items) = answer.unwrap_or_else(|_| panic!("the connection closed under {method}"));
         if let Some(error) = answer.get("error") {
             let (code, message) = (error["code"].as_i64().unwrap(), error["message"].as_str().unwrap().to_owned());
-            return Err(Fault { code, message, data: error.get("data").cloned().unwrap_or_default() });
+            return Err(CallError { code, message, data: error.get("data").cloned().unwrap_or_default() });
         }
         Ok((answer["result"].take(), items))
     }

@@ -23,11 +23,11 @@ pub(super) enum Answer {
         most: usize,
     },
     /// Messages of the script runner.
-    Told(Box<Told>),
+    Messages(Box<RunnerMessages>),
 }
 
 /// The messages of the script runner about one script.
-pub(super) struct Told {
+pub(super) struct RunnerMessages {
     /// The message so far, until its line ends.
     begun: Vec<u8>,
     /// The first byte of the message, if it is longer than any valid message.
@@ -59,7 +59,7 @@ impl Answer {
 
     pub(super) fn told(limits: &Limits) -> Self {
         let most = limits.result.max(limits.log).saturating_mul(ESCAPED).saturating_add(ROOM);
-        Self::Told(Box::new(Told {
+        Self::Messages(Box::new(RunnerMessages {
             begun: Vec::new(),
             skipped: None,
             most,
@@ -76,12 +76,12 @@ impl Answer {
                 let room = most.saturating_sub(written.len());
                 written.extend_from_slice(&bytes[..bytes.len().min(room)]);
             }
-            Self::Told(told) => told.wrote(bytes, lines),
+            Self::Messages(told) => told.wrote(bytes, lines),
         }
     }
 }
 
-impl Told {
+impl RunnerMessages {
     fn wrote(&mut self, mut bytes: &[u8], lines: &mut JobLines) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             self.begin(&bytes[..end]);
@@ -205,7 +205,7 @@ mod tests {
         let (begin, end) = messages.as_bytes().split_at(messages.len() / 2);
         answer.wrote(begin, &mut lines);
         answer.wrote(end, &mut lines);
-        let Answer::Told(told) = answer else { unreachable!() };
+        let Answer::Messages(told) = answer else { unreachable!() };
         told.error.clone().map_or_else(|| told.output(limits), Err)
     }
 

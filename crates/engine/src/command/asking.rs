@@ -42,7 +42,7 @@ pub(super) struct Asking {
     /// True if the current line is longer than any host call.
     skipped: bool,
     /// The host call that the worker has not answered.
-    asked: Option<Asked>,
+    asked: Option<AnswerUse>,
     /// Answers that the process has not read.
     unread: Vec<u8>,
     /// True if nobody can read answers any more.
@@ -53,7 +53,7 @@ pub(super) struct Asking {
 
 /// What to do with the answer to a host call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum AnswerUse {
     /// Pass it on unchanged.
     Value,
     /// Convert it to the outputs by the names of their jobs.
@@ -119,9 +119,9 @@ impl Asking {
     pub(super) fn answered(&mut self, answer: Answer) {
         let answer = match self.asked.take() {
             // The answer is too late, or nobody waits for it.
-            None | Some(Asked::Progress) => return,
-            Some(Asked::Value) => answer,
-            Some(Asked::Inputs) => answer.and_then(|answer| by_name(&answer)),
+            None | Some(AnswerUse::Progress) => return,
+            Some(AnswerUse::Value) => answer,
+            Some(AnswerUse::Inputs) => answer.and_then(|answer| by_name(&answer)),
         };
         self.write(&answer);
     }
@@ -138,13 +138,13 @@ impl Asking {
     }
 
     /// Parses a line. An empty line is ignored. An error in a progress is logged, because nobody waits for its answer.
-    fn host_call(&self, line: &str, is_ending: bool, lines: &mut JobLines) -> Result<Option<(HostCall, Asked)>, String> {
+    fn host_call(&self, line: &str, is_ending: bool, lines: &mut JobLines) -> Result<Option<(HostCall, AnswerUse)>, String> {
         let (word, text) = line.split_once(' ').unwrap_or((line, ""));
         match word {
             "" => Ok(None),
             "progress" => match progress(text) {
                 Ok(_) if is_ending || self.another_follows(line) => Ok(None),
-                Ok(progress) => Ok(Some((HostCall::Progress(progress), Asked::Progress))),
+                Ok(progress) => Ok(Some((HostCall::Progress(progress), AnswerUse::Progress))),
                 Err(wrong) => {
                     lines.log(LogLevel::Warn, &wrong);
                     Ok(None)
@@ -224,14 +224,14 @@ fn progress(text: &str) -> Result<Progress, String> {
 }
 
 /// Parses any other host call.
-fn host_call(word: &str, text: &str) -> Result<(HostCall, Asked), String> {
+fn host_call(word: &str, text: &str) -> Result<(HostCall, AnswerUse), String> {
     match (word, text) {
         ("spawn" | "then", spec) => {
             let spec = spawned::read(spec).map_err(|wrong| format!("the job is not what a job may be: {wrong}"))?;
-            Ok((HostCall::Jobs(JobCall::Spawn { spec, as_continuation: word == "then" }), Asked::Value))
+            Ok((HostCall::Jobs(JobCall::Spawn { spec, as_continuation: word == "then" }), AnswerUse::Value))
         }
-        ("inputs", "") => Ok((HostCall::Jobs(JobCall::Inputs), Asked::Inputs)),
-        ("slot", "") => Ok((HostCall::Jobs(JobCall::Slot), Asked::Value)),
+        ("inputs", "") => Ok((HostCall::Jobs(JobCall::Inputs), AnswerUse::Inputs)),
+        ("slot", "") => Ok((HostCall::Jobs(JobCall::Slot), AnswerUse::Value)),
         ("inputs" | "slot", more) => Err(format!("{word} stands alone, without {:?}", excerpt(more, SHOWN))),
         _ => Err(format!("nobody asks {:?}; there are {WORDS}", excerpt(word, SHOWN))),
     }

@@ -7,12 +7,12 @@
 
 mod answer;
 mod asking;
-mod attempt;
 mod cause;
 mod ending;
 mod environment;
 mod files;
 mod held;
+mod job_process;
 mod lines;
 mod process;
 mod program;
@@ -23,7 +23,7 @@ mod spawned;
 mod starter;
 mod usage;
 mod v;
-mod worker;
+mod worker_socket;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,18 +38,18 @@ use super::frame::{FromEngine, ToEngine};
 use super::limits::size;
 use super::{EngineJob, Limits};
 use answer::Answer;
-use attempt::{Attempt, clear};
 use files::JobFiles;
 use held::Bounds;
 use hero_model::{ErrorKind, JobError, Limit, Output, Usage};
 use hero_process::confine::{self, CONFINEMENT, JobRights, JobUser, Profile};
 use hero_process::{Init, OURSELVES};
+use job_process::{JobProcess, clear};
 pub use program::{Command, Program};
 pub use python::Python;
 pub(super) use result::too_much_memory;
-use starter::{Place, Starter};
+use starter::{Starter, SupervisorDirectories};
 pub use v::V;
-use worker::{Said, Worker};
+use worker_socket::{WorkerMessage, WorkerSocket};
 
 /// The exit code when the supervisor itself failed.
 const FAILED: u8 = 70;
@@ -79,12 +79,12 @@ pub fn confinement_main() -> ExitCode {
 fn serve(directory: &Path) -> Result<(), String> {
     // The lock outlives the supervisor itself, which removes its files there.
     let _lock = directory::lock(directory).map_err(|error| format!("{} was taken for left behind: {error}", directory.display()))?;
-    let mut worker = Worker::open().map_err(|error| format!("descriptor 0 is no socket to serve: {error}"))?;
+    let mut worker = WorkerSocket::open().map_err(|error| format!("descriptor 0 is no socket to serve: {error}"))?;
     let (limits, program) = match worker.next() {
-        Said::Frame(ToEngine::Hello { limits, program, .. }) => (limits.into_owned(), program.into_owned()),
-        Said::Frame(_) => return Err("the first frame is not hello".into()),
-        Said::Unreadable(error) => return Err(error),
-        Said::Gone => return Ok(()),
+        WorkerMessage::Frame(ToEngine::Hello { limits, program, .. }) => (limits.into_owned(), program.into_owned()),
+        WorkerMessage::Frame(_) => return Err("the first frame is not hello".into()),
+        WorkerMessage::Unreadable(error) => return Err(error),
+        WorkerMessage::Gone => return Ok(()),
     };
     let init = Init::for_children()?;
     let mut supervisor = Supervisor::new(directory, limits, program, init)?;
@@ -97,23 +97,23 @@ fn serve(directory: &Path) -> Result<(), String> {
             return Err(Lost::FIRST.into());
         }
         let (result, usage) = match worker.next() {
-            Said::Frame(ToEngine::Run { job, .. }) => match supervisor.run(&job, &mut worker) {
+            WorkerMessage::Frame(ToEngine::Run { job, .. }) => match supervisor.run(&job, &mut worker) {
                 Ok(done) => done,
                 Err(Lost::Worker) => return Ok(()),
                 Err(Lost::Engine(why)) => return Err(why.into()),
             },
-            Said::Frame(ToEngine::Check { .. }) => {
+            WorkerMessage::Frame(ToEngine::Check { .. }) => {
                 // Only the program that runs a script knows its errors.
                 worker.say(vec![FromEngine::Checked { error: None }]);
                 continue;
             }
             // The frame was sent while its job ended.
-            Said::Frame(ToEngine::Stop | ToEngine::Answer { .. }) => continue,
-            Said::Frame(ToEngine::Hello { .. }) => return Err("hello came twice".into()),
-            Said::Unreadable(error) => {
+            WorkerMessage::Frame(ToEngine::Stop | ToEngine::Answer { .. }) => continue,
+            WorkerMessage::Frame(ToEngine::Hello { .. }) => return Err("hello came twice".into()),
+            WorkerMessage::Unreadable(error) => {
                 (Err(JobError::new(ErrorKind::Unavailable, format!("the engine can't read the job: {error}"))), Usage::default())
             }
-            Said::Gone => return Ok(()),
+            WorkerMessage::Gone => return Ok(()),
         };
         worker.say(vec![FromEngine::Done { result, usage, allocated: 0 }]);
     }
@@ -148,7 +148,7 @@ impl Supervisor {
         };
         let jobs = make("jobs")?;
         let program = program.of_processes().ok_or("there is no program to run")?;
-        let starter = program.starter(&mut Place { make: &mut make, jobs: &jobs, user: &user })?;
+        let starter = program.starter(&mut SupervisorDirectories { make: &mut make, jobs: &jobs, user: &user })?;
         Ok(Self { directory: directory.to_owned(), made, jobs, limits, starter, user, init, count: 0 })
     }
 
@@ -168,7 +168,7 @@ impl Supervisor {
     }
 
     /// Runs a job to its end.
-    fn run(&mut self, job: &EngineJob, worker: &mut Worker) -> Done {
+    fn run(&mut self, job: &EngineJob, worker: &mut WorkerSocket) -> Done {
         let began = Instant::now();
         if let Some(fault) = fault(job) {
             return refused(fault);
@@ -190,7 +190,7 @@ impl Supervisor {
         let init = self.init.as_ref();
         let spared: Vec<Pid> = self.starter.zygote().into_iter().chain(init.map(Init::pid)).collect();
         let answer = self.starter.answer(&self.limits);
-        let ended = Attempt { worker, limits: &self.limits, bounds, spared: &spared, init }.watch(job, process, answer, began)?;
+        let ended = JobProcess { worker, limits: &self.limits, bounds, spared: &spared, init }.watch(job, process, answer, began)?;
         if ended.status.is_none() {
             self.starter.give_up_zygote();
         }
@@ -199,7 +199,7 @@ impl Supervisor {
 
     /// Compiles the script of a job if it has to be compiled and was not before. Returns what that used, or how the job
     /// ended before it could run.
-    fn build(&mut self, job: &EngineJob, worker: &mut Worker, began: Instant) -> Result<Usage, Done> {
+    fn build(&mut self, job: &EngineJob, worker: &mut WorkerSocket, began: Instant) -> Result<Usage, Done> {
         let file = self.starter.file().to_owned();
         let Some(compiler) = self.starter.compiler() else { return Ok(Usage::default()) };
         if compiler.has(&job.script) {
@@ -213,8 +213,8 @@ impl Supervisor {
         let started = compiler.compile(&files).map_err(|error| not_started(init, job, &error))?;
         let bounds = Bounds { directory: &files.directory, memory: compiler.memory() };
         let spared = init.map(Init::pid);
-        let mut attempt = Attempt { worker, limits: &self.limits, bounds, spared: spared.as_slice(), init };
-        let ended = attempt.watch(job, started, Answer::written(&self.limits), began).map_err(Err)?;
+        let mut process = JobProcess { worker, limits: &self.limits, bounds, spared: spared.as_slice(), init };
+        let ended = process.watch(job, started, Answer::written(&self.limits), began).map_err(Err)?;
         let done = |error| Err(Ok((Err(error), ended.usage)));
         match result::result(&ended, &self.limits) {
             Err(error) if error.kind == ErrorKind::Script => done(compiler.error(&ended.last_lines).unwrap_or(error)),

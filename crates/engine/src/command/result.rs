@@ -5,9 +5,9 @@ use std::os::unix::process::ExitStatusExt;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, json_of};
-use super::attempt::Ended;
 use super::ending::Ending;
 use super::held::{DEEPEST, MOST_BYTES, MOST_FILES};
+use super::job_process::Ended;
 use crate::Limits;
 use crate::limits::{FIXED, cpu_time_is_over, result_is_too_long, size};
 use hero_model::{ErrorKind, JobError, Json, Limit, Output, OutputFormat, exact};
@@ -24,7 +24,7 @@ pub(super) fn result(ended: &Ended, limits: &Limits) -> Result<Output, JobError>
         return Err(ended_early(ending, limits));
     }
     // The script runner has reported the script's error.
-    if let Answer::Told(told) = &ended.answer
+    if let Answer::Messages(told) = &ended.answer
         && let Some(error) = &told.error
     {
         return Err(error.clone());
@@ -32,7 +32,7 @@ pub(super) fn result(ended: &Ended, limits: &Limits) -> Result<Output, JobError>
     match (failure(ended), &ended.answer) {
         (Some(error), _) => Err(error),
         (None, Answer::Written { bytes, .. }) => output(bytes, limits),
-        (None, Answer::Told(told)) => told.output(limits),
+        (None, Answer::Messages(told)) => told.output(limits),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use super::files::JobFiles;
 use super::process::Process;
 use super::program::Command;
-use super::starter::{JobProgram, Place, Starter};
+use super::starter::{JobProgram, Starter, SupervisorDirectories};
 use super::{OURSELVES, environment};
 use crate::{EngineJob, Limits};
 use hero_process::confine::{self, JobRights, JobUser, Profile};
@@ -26,7 +26,7 @@ impl JobProgram for Command {
         self.memory = self.memory.min(most);
     }
 
-    fn starter(&self, _: &mut Place<'_>) -> Result<Box<dyn Starter>, String> {
+    fn starter(&self, _: &mut SupervisorDirectories<'_>) -> Result<Box<dyn Starter>, String> {
         Ok(Box::new(self.clone()))
     }
 }

@@ -28,11 +28,11 @@ pub(super) trait JobProgram {
     fn limit_memory(&mut self, most: u64);
 
     /// Prepares a supervisor to start jobs.
-    fn starter(&self, place: &mut Place<'_>) -> Result<Box<dyn Starter>, String>;
+    fn starter(&self, directories: &mut SupervisorDirectories<'_>) -> Result<Box<dyn Starter>, String>;
 }
 
 /// The directories of a supervisor.
-pub(super) struct Place<'p> {
+pub(super) struct SupervisorDirectories<'p> {
     /// Makes a directory that jobs cannot write to.
     pub(super) make: &'p mut dyn FnMut(&str) -> Result<PathBuf, String>,
     /// The directory with those of the jobs.

@@ -6,7 +6,7 @@ use rustix::param::clock_ticks_per_second;
 use rustix::process::Pid;
 
 use hero_process::held::of_status;
-use hero_process::told;
+use hero_process::proc_file;
 
 /// The processor time of reaped children of this process and another one, in ticks, which are coarse.
 pub(super) fn time_of_ended(adopter: Option<Pid>) -> Duration {
@@ -21,7 +21,7 @@ fn time_of_children(process: &str) -> Duration {
 /// Returns the sum of `many` fields of a process's `stat` after its name, as a time. It is 0 for a process that is
 /// gone.
 fn ticks_of(process: &str, first: usize, many: usize) -> Duration {
-    let ticks = told::read(format!("/proc/{process}/stat")).ok().and_then(|stat| {
+    let ticks = proc_file::read(format!("/proc/{process}/stat")).ok().and_then(|stat| {
         // The name is in parentheses and may contain anything.
         let fields = stat.rsplit_once(')')?.1.split_whitespace().skip(first).take(many).map(str::parse::<u64>);
         fields.sum::<Result<u64, _>>().ok()
@@ -36,7 +36,7 @@ pub(super) fn time_of_all(processes: &[i32]) -> Duration {
 
 /// The exact processor time of a process's first thread, even after it has ended but was not reaped.
 pub(super) fn time_of(pid: Pid) -> Duration {
-    let schedule = told::read(format!("/proc/{}/schedstat", pid.as_raw_nonzero())).unwrap_or_default();
+    let schedule = proc_file::read(format!("/proc/{}/schedstat", pid.as_raw_nonzero())).unwrap_or_default();
     Duration::from_nanos(schedule.split_whitespace().next().and_then(|time| time.parse().ok()).unwrap_or(0))
 }
 

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::asking::Asking;
 use super::files::JobFiles;
 use super::process::Process;
-use super::starter::{Compiler, JobProgram, Place, Starter};
+use super::starter::{Compiler, JobProgram, Starter, SupervisorDirectories};
 use super::{OURSELVES, environment};
 use crate::environment::expected;
 use crate::{EngineJob, Limits};
@@ -65,8 +65,8 @@ impl JobProgram for V {
         (self.memory, self.to_compile) = (self.memory.min(most), self.to_compile.min(most));
     }
 
-    fn starter(&self, place: &mut Place<'_>) -> Result<Box<dyn Starter>, String> {
-        Ok(Box::new(Builder { v: self.clone(), directory: (place.make)("programs")?, kept: VecDeque::new() }))
+    fn starter(&self, directories: &mut SupervisorDirectories<'_>) -> Result<Box<dyn Starter>, String> {
+        Ok(Box::new(Builder { v: self.clone(), directory: (directories.make)("programs")?, kept: VecDeque::new() }))
     }
 }
 

@@ -20,13 +20,13 @@ const WORDS: [&str; 8] = ["call", "curry", "debug", "Fn", "is_def_fn", "is_def_v
 const ASKING: &str = "is_def_fn";
 
 /// The name of a function, and the number of its arguments.
-type Known = (String, usize);
+type FunctionKey = (String, usize);
 
 /// The functions of Rhai, and those of the reference. Overrides have names of Rhai's functions.
-static KNOWN: LazyLock<BTreeSet<Known>> = LazyLock::new(|| {
+static KNOWN: LazyLock<BTreeSet<FunctionKey>> = LazyLock::new(|| {
     let mut engine = Engine::new_raw();
     StandardPackage::new().register_into_engine(&mut engine);
-    let mut known: BTreeSet<Known> =
+    let mut known: BTreeSet<FunctionKey> =
         engine.collect_fn_metadata(None, |one| Some((one.metadata.name.to_string(), one.metadata.num_params)), true).into_iter().collect();
     for function in functions().iter().filter(|function| function.parts().0.is_none()) {
         known.extend((function.required()..=function.parameters.len()).map(|count| (function.name.clone(), count)));

@@ -28,7 +28,7 @@ pub(super) enum Received {
 }
 
 /// A message from the worker while a script runs.
-pub(super) enum Heard {
+pub(super) enum RunMessage {
     Nothing,
     Stop,
     Answer(Answer),
@@ -76,24 +76,24 @@ impl Pipe {
     /// Waits at most `time` for a stop and returns whether it came. If the worker has closed its end, this process
     /// ends.
     pub(super) fn hears_stop_within(&self, time: Duration) -> bool {
-        matches!(self.hear_within(time), Heard::Stop)
+        matches!(self.hear_within(time), RunMessage::Stop)
     }
 
     /// Waits at most `time` for a message while a script runs. If the worker has closed its end, this process ends.
-    pub(super) fn hear_within(&self, time: Duration) -> Heard {
+    pub(super) fn hear_within(&self, time: Duration) -> RunMessage {
         // A stop sent right after its job may have arrived with it.
         if self.inbox.borrow().is_empty() {
             let timeout = Timespec::try_from(time).ok();
             let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
             if !matches!(poll(&mut fds, timeout.as_ref()), Ok(1..)) {
-                return Heard::Nothing;
+                return RunMessage::Nothing;
             }
         }
         match alloc::apart(|| self.receive()) {
-            Received::Frame(ToEngine::Stop) => Heard::Stop,
-            Received::Frame(ToEngine::Answer { answer }) => Heard::Answer(answer),
-            Received::Frame(_) => Heard::Nothing,
-            Received::Unreadable(error) => Heard::Answer(Err(format!("the answer cannot be read: {error}"))),
+            Received::Frame(ToEngine::Stop) => RunMessage::Stop,
+            Received::Frame(ToEngine::Answer { answer }) => RunMessage::Answer(answer),
+            Received::Frame(_) => RunMessage::Nothing,
+            Received::Unreadable(error) => RunMessage::Answer(Err(format!("the answer cannot be read: {error}"))),
             Received::End => std::process::exit(0),
         }
     }

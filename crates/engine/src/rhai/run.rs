@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use rhai::{Dynamic, EvalAltResult, Position};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::pipe::{Heard, Pipe};
+use super::pipe::{Pipe, RunMessage};
 use crate::frame::FromEngine;
 use crate::limits::cpu_time_is_over;
 use crate::limits::{Piece, size};
@@ -231,12 +231,12 @@ impl Run {
         self.pipe.send(vec![FromEngine::Ask { host_call }]);
         while let Some(left) = self.deadline.get().checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
             match self.pipe.hear_within(left) {
-                Heard::Answer(answer) => return Ok(answer),
-                Heard::Stop => {
+                RunMessage::Answer(answer) => return Ok(answer),
+                RunMessage::Stop => {
                     self.end(Ended::Stopped);
                     break;
                 }
-                Heard::Nothing => {}
+                RunMessage::Nothing => {}
             }
         }
         // The host call may still take effect, but nobody waits for its answer.

@@ -179,7 +179,7 @@ impl Dispatcher {
         };
         let actors = actors.map_err(failed)?.iter().filter(|actor| actor.takes_from(&queue)).count();
         let most = store.limits().running() as u64;
-        let turn = self.0.turns.get().and_then(|turns| turns(context, &queue));
+        let turn = self.0.explain_waits.get().and_then(|explain| explain(context, &queue));
         let (reason, message) = if in_queue.paused {
             (Reason::Paused, format!("the queue of {of} is paused; resume_queue has it served again"))
         } else if let Some(why) = turn {

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::log_file::{self, Kept, LogDirectory, Owner, Walk};
+use crate::log_file::{self, LogDirectory, LogFileSet, Owner, Walk};
 use hero_service::Service;
 use hero_store::{Error, Store};
 
@@ -19,7 +19,7 @@ pub struct LogSweeper {
     walk: Option<Walk>,
     /// The files met in this round, each with the index of its directory. Files beyond the limit are not remembered,
     /// but counted.
-    files: Vec<(usize, Kept)>,
+    files: Vec<(usize, LogFileSet)>,
     bytes: u64,
 }
 

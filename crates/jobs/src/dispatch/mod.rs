@@ -134,7 +134,7 @@ pub struct Callers {
 /// Explains why the actors of this process take no jobs from a queue yet, because contexts and runners take turns. The
 /// server sets it.
 #[doc(hidden)]
-pub type Turns = Box<dyn Fn(ContextId, &Queue) -> Option<String> + Send + Sync>;
+pub type ExplainWaits = Box<dyn Fn(ContextId, &Queue) -> Option<String> + Send + Sync>;
 
 /// Creates, starts, waits for and stops jobs. Cheap to clone.
 #[derive(Clone)]
@@ -148,7 +148,7 @@ struct Inner {
     lists: Semaphore,
     compiler: OnceLock<Compiler>,
     callers: Arc<OnceLock<Callers>>,
-    turns: OnceLock<Turns>,
+    explain_waits: OnceLock<ExplainWaits>,
 }
 
 impl Dispatcher {
@@ -161,8 +161,8 @@ impl Dispatcher {
             contexts.add(store, Arc::clone(&settings.schemas), longest);
         }
         let (closing, lists) = (CancellationToken::new(), Semaphore::new(query::LISTS));
-        let (compiler, callers, turns) = Default::default();
-        Self(Arc::new(Inner { contexts, settings, closing, lists, compiler, callers, turns }))
+        let (compiler, callers, explain_waits) = Default::default();
+        Self(Arc::new(Inner { contexts, settings, closing, lists, compiler, callers, explain_waits }))
     }
 
     /// Returns the directory of log files. All clones share whether it can be written.
@@ -187,9 +187,9 @@ impl Dispatcher {
 
     /// Explains jobs that wait because contexts and runners take turns. Only the first call has an effect.
     #[doc(hidden)]
-    pub fn explain_turns(&self, turns: Turns) {
+    pub fn explain_waits(&self, explain: ExplainWaits) {
         // There are no other actors in this process.
-        let _ = self.0.turns.set(turns);
+        let _ = self.0.explain_waits.set(explain);
     }
 
     /// Ends every wait in this process with [`Error::StillRunning`], because the process is about to end. The jobs go

@@ -39,7 +39,7 @@ pub struct Owner {
 
 /// A log file and the older one that was rotated.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Kept {
+pub struct LogFileSet {
     /// The time of the last write.
     pub written: SystemTime,
     /// The number of bytes it takes on the disk, with its directories and entries.
@@ -54,7 +54,7 @@ pub struct Walk {
     paths: Option<ReadDir>,
     jobs: Option<(String, ReadDir)>,
     /// The files found so far.
-    pub files: Vec<Kept>,
+    pub files: Vec<LogFileSet>,
 }
 
 impl LogDirectory {
@@ -102,7 +102,7 @@ impl LogDirectory {
     }
 
     /// Removes a file although its jobs still exist. Returns the number of bytes it freed.
-    pub fn remove_kept(&self, file: &Kept) -> Result<u64, Error> {
+    pub fn remove_kept(&self, file: &LogFileSet) -> Result<u64, Error> {
         let _lock = self.lock()?;
         self.remove(&file.digest)
     }
@@ -222,7 +222,7 @@ impl Walk {
             });
             let (written, bytes) = sizes.fold((None, 0), |(last, sum), (written, bytes)| (last.max(Some(written)), sum + bytes));
             if let Some(written) = written {
-                self.files.push(Kept { written, bytes: bytes + around, digest: digest.to_owned() });
+                self.files.push(LogFileSet { written, bytes: bytes + around, digest: digest.to_owned() });
             }
             self.jobs = std::fs::read_dir(entry.path()).ok().map(|jobs| (digest.to_owned(), jobs));
         }

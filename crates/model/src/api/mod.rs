@@ -7,7 +7,7 @@ mod repeatable;
 
 pub use code::Code;
 pub use login::{LoggedIn, NewToken, Who};
-pub use notice::{Began, Ended, EventNotice, FlowNotice, Heard, Lagged, LogNotice};
+pub use notice::{Began, Ended, EventNotice, FlowNotice, Lagged, LogNotice, SubscriptionItem};
 pub use repeatable::Repeatable;
 
 /// The close code for a server that shuts down. Pending messages are written before it.

@@ -92,7 +92,7 @@ impl From<Lagged> for LogNotice {
 
 /// An item of a subscription, as the client reports it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard<T> {
+pub enum SubscriptionItem<T> {
     /// An item.
     Item(T),
     /// Nothing is missing after this cursor.
@@ -103,7 +103,7 @@ pub enum Heard<T> {
     Ended,
 }
 
-impl From<EventNotice> for Heard<JobEvent> {
+impl From<EventNotice> for SubscriptionItem<JobEvent> {
     fn from(notice: EventNotice) -> Self {
         match notice {
             EventNotice::Began(Began { cursor }) => Self::Began(cursor),
@@ -114,7 +114,7 @@ impl From<EventNotice> for Heard<JobEvent> {
     }
 }
 
-impl From<LogNotice> for Heard<LogLine> {
+impl From<LogNotice> for SubscriptionItem<LogLine> {
     fn from(notice: LogNotice) -> Self {
         match notice {
             LogNotice::Line(line) => Self::Item(line),
@@ -124,7 +124,7 @@ impl From<LogNotice> for Heard<LogLine> {
     }
 }
 
-impl From<FlowNotice> for Heard<FlowEvent> {
+impl From<FlowNotice> for SubscriptionItem<FlowEvent> {
     fn from(notice: FlowNotice) -> Self {
         match notice {
             FlowNotice::Flow(event) => Self::Item(event),

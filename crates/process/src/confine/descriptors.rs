@@ -14,7 +14,7 @@ use rustix::net::{
 };
 
 /// The descriptors for the program. Their numbers are 3 and 4, the first that are free.
-pub(super) struct Given {
+pub(super) struct ProgramDescriptors {
     pub(super) result: OwnedFd,
     pub(super) host_calls: Option<OwnedFd>,
 }
@@ -33,15 +33,15 @@ pub fn hand_over(socket: BorrowedFd<'_>, result: impl AsFd) -> io::Result<()> {
 /// Makes the descriptors that stay open in the program from descriptor 0. If that is a socket for host calls, it
 /// transports the descriptor of the result. Anything else is the result itself, except a device: then nobody reads a
 /// result.
-pub(super) fn take_over() -> io::Result<Option<Given>> {
+pub(super) fn take_over() -> io::Result<Option<ProgramDescriptors>> {
     let stdin = io::stdin();
     if FileType::from_raw_mode(fstat(&stdin)?.st_mode) == FileType::CharacterDevice {
         return Ok(None);
     }
     if !socket_type(&stdin).is_ok_and(|kind| kind == SocketType::STREAM) {
-        return Ok(Some(Given { result: kept(fcntl_dupfd_cloexec(&stdin, 3)?)?, host_calls: None }));
+        return Ok(Some(ProgramDescriptors { result: kept(fcntl_dupfd_cloexec(&stdin, 3)?)?, host_calls: None }));
     }
-    Ok(Some(Given { result: kept(received(&stdin)?)?, host_calls: Some(kept(fcntl_dupfd_cloexec(&stdin, 3)?)?) }))
+    Ok(Some(ProgramDescriptors { result: kept(received(&stdin)?)?, host_calls: Some(kept(fcntl_dupfd_cloexec(&stdin, 3)?)?) }))
 }
 
 /// Receives the descriptor that was handed over.

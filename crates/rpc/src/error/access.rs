@@ -12,6 +12,6 @@ pub(super) fn code_of(error: &access::Error) -> Code {
         A::Invalid { .. } => Code::InvalidParams,
         A::TooFast(_) => Code::RateLimited,
         A::Full(_) | A::NoNumber | A::NumbersTaken | A::NoDatabase(_) => Code::QueueFull,
-        A::Unknown | A::LoggedOut | A::Nobody | A::NonceUnknown | A::NonceOver | A::NonceUsed | A::Stranger => Code::NotAuthenticated,
+        A::Unknown | A::LoggedOut | A::Nobody | A::NonceUnknown | A::NonceOver | A::NonceUsed | A::UnknownKey => Code::NotAuthenticated,
     }
 }

@@ -11,7 +11,8 @@ use hero_model::{ErrorKind, FlowId, JobError, JobId, Reason, Status};
 /// What became of a call that the store did not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Outcome {
+#[schemars(rename = "Outcome")]
+pub(crate) enum CallOutcome {
     /// Nothing was done.
     NotDone,
     /// Whether it was done is unknown.
@@ -112,7 +113,7 @@ data! {
     /// The data of error 1009: what became of the call.
     StoreUnavailableData {
         /// Whether anything was done.
-        outcome: Outcome,
+        outcome: CallOutcome,
         /// The job that may have been stored.
         job_id: JobId,
         /// The key of Redis that another program has spoilt, if that is the cause.
@@ -202,7 +203,7 @@ pub(crate) fn example(code: Code) -> Option<Value> {
         Code::QueueFull => json!(QueueFullData { retry_after_ms: Some(250), ..QueueFullData::default() }),
         Code::TooLarge => json!(TooLargeData { limit: Some(65536), ..TooLargeData::default() }),
         Code::StoreUnavailable => {
-            json!(StoreUnavailableData { outcome: Some(Outcome::Unknown), job_id: Some(job_id), ..StoreUnavailableData::default() })
+            json!(StoreUnavailableData { outcome: Some(CallOutcome::Unknown), job_id: Some(job_id), ..StoreUnavailableData::default() })
         }
         Code::IdempotencyReused => json!(IdempotencyReusedData { job_id: Some(job_id), ..IdempotencyReusedData::default() }),
         Code::NotFound => json!(NotFoundData { flow_id: Some(FlowId(1)), ..NotFoundData::default() }),

@@ -58,15 +58,15 @@ async fn sent(path: &str, file: &'static File, headers: &HeaderMap) -> Response 
 }
 
 /// The cached data of a file.
-struct Kept {
+struct CachedFile {
     /// Its ETag.
     tag: String,
     /// The compressed file, once it was requested.
     packed: OnceCell<Bytes>,
 }
 
-static KEPT: LazyLock<BTreeMap<&str, Kept>> = LazyLock::new(|| {
-    let kept = |text: &str| Kept { tag: hex(&Sha256::digest(text)[..8]), packed: OnceCell::new() };
+static KEPT: LazyLock<BTreeMap<&str, CachedFile>> = LazyLock::new(|| {
+    let kept = |text: &str| CachedFile { tag: hex(&Sha256::digest(text)[..8]), packed: OnceCell::new() };
     files().iter().map(|(path, file)| (path.as_str(), kept(&file.text))).collect()
 });
 

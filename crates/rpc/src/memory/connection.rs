@@ -68,13 +68,13 @@ impl Connection {
     }
 
     /// Whether it works for a caller without a login, where callers must log in.
-    pub(crate) fn is_stranger(&self) -> bool {
+    pub(crate) fn is_anonymous(&self) -> bool {
         !self.is_known.load(Ordering::Acquire)
     }
 
     /// Returns the side on which its memory counts now.
     pub(super) fn side(&self) -> Side {
-        if self.is_stranger() { Side::Strangers } else { Side::Known }
+        if self.is_anonymous() { Side::Anonymous } else { Side::Known }
     }
 
     /// Returns the budgets of the connection, of its address and of the server.
@@ -195,7 +195,7 @@ impl Connection {
     pub(crate) fn dropped(&self, bytes: usize) {
         let (before, mut left) = (self.unsent(), bytes as u64);
         // A caller is without a login before it logs in, so answers are written in this order.
-        for side in [Side::Strangers, Side::Known] {
+        for side in [Side::Anonymous, Side::Known] {
             let less = |unsent: u64| Some(unsent.saturating_sub(left));
             let unsent = self.unsent[side as usize].fetch_update(Ordering::AcqRel, Ordering::Acquire, less).unwrap_or_default();
             let gone = left.min(unsent);
@@ -307,7 +307,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        for side in [Side::Strangers, Side::Known] {
+        for side in [Side::Anonymous, Side::Known] {
             let unsent = self.unsent[side as usize].load(Ordering::Acquire);
             for budget in self.budgets(side) {
                 budget.free(unsent);

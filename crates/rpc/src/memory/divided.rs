@@ -7,13 +7,13 @@ use crate::limits::Limits;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     /// Callers without a login, where callers must log in.
-    Strangers,
+    Anonymous,
     /// All other callers.
     Known,
 }
 
 /// The fraction (1/8) of a budget for callers without a login. They use nothing of the rest.
-const OF_STRANGERS: u64 = 8;
+const OF_ANONYMOUS: u64 = 8;
 
 /// The budget of an address, or of the server. Where callers must log in, it is divided: one part for those who have, and a small one for
 /// all others.
@@ -27,8 +27,8 @@ impl Divided {
             let whole = of(Side::Known, limit);
             return Self([Arc::clone(&whole), whole]);
         }
-        let part = limit / OF_STRANGERS;
-        Self([of(Side::Strangers, part), of(Side::Known, limit - part)])
+        let part = limit / OF_ANONYMOUS;
+        Self([of(Side::Anonymous, part), of(Side::Known, limit - part)])
     }
 
     /// Returns the budget of the whole server. `login`: whether callers must log in.
@@ -47,7 +47,7 @@ impl Divided {
 
     /// Returns each of its budgets once.
     pub(super) fn each(&self) -> impl Iterator<Item = &Arc<Budget>> {
-        let [strangers, known] = &self.0;
-        std::iter::once(strangers).chain((!Arc::ptr_eq(strangers, known)).then_some(known))
+        let [anonymous, known] = &self.0;
+        std::iter::once(anonymous).chain((!Arc::ptr_eq(anonymous, known)).then_some(known))
     }
 }

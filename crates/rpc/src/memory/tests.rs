@@ -12,7 +12,7 @@ fn connection(limits: &Limits) -> (Divided, Divided, Arc<Connection>) {
 
 impl Divided {
     fn used(&self) -> [u64; 2] {
-        [Side::Strangers, Side::Known].map(|side| self.of(side).used.load(Ordering::SeqCst))
+        [Side::Anonymous, Side::Known].map(|side| self.of(side).used.load(Ordering::SeqCst))
     }
 }
 
@@ -111,25 +111,25 @@ async fn what_strangers_hold_is_not_that_of_those_who_have_logged_in_and_goes_fr
     let handler_timeout = Duration::from_millis(10).into();
     let limits = Limits { held_per_address: 800_000, held: 1_600_000, handler_timeout, ..Limits::default() };
     let (address, server) = (Divided::of_address(&limits, true), Divided::of_server(&limits, true));
-    let stranger = Connection::open(&limits, &address, &server, false);
-    let mut request = RequestReservation::of(&stranger);
+    let anonymous = Connection::open(&limits, &address, &server, false);
+    let mut request = RequestReservation::of(&anonymous);
     assert!(request.grow(90_000).await && !request.grow(20_000).await, "an eighth is theirs");
-    stranger.made(50_000);
-    assert!(!stranger.accepts(false));
+    anonymous.made(50_000);
+    assert!(!anonymous.accepts(false));
     let known = Connection::open(&limits, &address, &server, false);
     known.set_known(true);
     let mut large = RequestReservation::of(&known);
     assert!(known.has_room(false) && large.grow(600_000).await, "the rest is");
     // After a login on a connection its caller is known, but its earlier bytes stay on the side where they were counted.
-    stranger.set_known(true);
-    let batch = BatchAnswers::new(Arc::clone(&stranger), 20_000);
+    anonymous.set_known(true);
+    let batch = BatchAnswers::new(Arc::clone(&anonymous), 20_000);
     batch.add(1_000);
-    stranger.made(2_000);
+    anonymous.made(2_000);
     assert_eq!(address.used(), [140_000, 603_000]);
-    assert_eq!((batch.send(), stranger.unsent()), (1_000, 53_000));
-    stranger.written(50_500);
-    assert_eq!((stranger.unsent(), address.used()), (2_500, [90_000, 602_500]));
-    drop((request, large, batch, stranger, known));
+    assert_eq!((batch.send(), anonymous.unsent()), (1_000, 53_000));
+    anonymous.written(50_500);
+    assert_eq!((anonymous.unsent(), address.used()), (2_500, [90_000, 602_500]));
+    drop((request, large, batch, anonymous, known));
     assert_eq!((address.used(), server.used()), ([0, 0], [0, 0]));
 }
 

@@ -100,8 +100,8 @@ mod tests {
     use super::*;
     use crate::access::Access;
     use crate::addresses::Addresses;
+    use crate::anonymous::TrackedConnection;
     use crate::limits::Limits;
-    use crate::strangers::Place;
     use crate::table::Table;
     use hero_audit::Audit;
 
@@ -126,8 +126,8 @@ mod tests {
         connection.made(600);
         let reservation = Arc::new(reservation);
         let mut request = Request::borrowed("any", None, Id::Number(1));
-        let place = Place::new(&Arc::default(), peer.ip(), connection.closing(), true);
-        let session = Session::new(peer, peer, (share, place), Arc::clone(&connection), false, TaskTracker::new().token());
+        let tracked = TrackedConnection::new(&Arc::default(), peer.ip(), connection.closing(), true);
+        let session = Session::new(peer, peer, (share, tracked), Arc::clone(&connection), false, TaskTracker::new().token());
         request.extensions_mut().insert(Arc::new(session));
         request.extensions_mut().insert(Arc::downgrade(&reservation));
         let admit = Admit::new(Answered, Arc::new(Rules::new(&Table::<()>::new(), limits, Access::Open, Audit::default())));

@@ -8,7 +8,7 @@ use jsonrpsee::server::middleware::rpc::Request;
 use super::{Answer, Error, Rules, refuse};
 use crate::act;
 use crate::auth::{Principal, Session};
-use crate::entry::{Heard, LoggedOut, Notified, OverHttp};
+use crate::entry::{LoggedOut, Notified, OverHttp, PendingAnswer};
 use crate::method::Kind;
 use hero_access as access;
 
@@ -45,7 +45,7 @@ impl<S: Answer> Answer for Authorize<S> {
         let (extensions, id) = (request.extensions(), request.id());
         let session = extensions.get::<Arc<Session>>().filter(|session| matches!(session.principal(), Principal::Identity(_)));
         let waits = self.rules.find(&request.method).is_some_and(|entry| entry.kind != Kind::Call);
-        if let Some(heard) = extensions.get::<Arc<Heard>>().filter(|_| waits) {
+        if let Some(heard) = extensions.get::<Arc<PendingAnswer>>().filter(|_| waits) {
             heard.waits();
         }
         let may_end = waits && extensions.get::<OverHttp>().is_some() && extensions.get::<Notified>().is_none();

@@ -5,7 +5,7 @@ use serde::de::value::CowStrDeserializer;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
 use super::Key;
-use super::fault::Fault;
+use super::error::ParamsError;
 
 /// A deserializer that also reports the path of a fault. Otherwise it reads like the one inside it.
 ///
@@ -13,21 +13,21 @@ use super::fault::Fault;
 pub(super) struct Located<D>(pub(super) D);
 
 impl<'de, D: Deserializer<'de>> Located<D> {
-    fn typed<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn typed<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ParamsError> {
         noting(|fault| self.0.deserialize_any(Noting { inner: visitor, fault }))
     }
 }
 
 macro_rules! typed {
     ($($method:ident($($argument:ident: $type:ty)?),)*) => {
-        $(fn $method<V: Visitor<'de>>(self, $($argument: $type,)? visitor: V) -> Result<V::Value, Fault> {
+        $(fn $method<V: Visitor<'de>>(self, $($argument: $type,)? visitor: V) -> Result<V::Value, ParamsError> {
             self.typed(visitor)
         })*
     };
 }
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Located<D> {
-    type Error = Fault;
+    type Error = ParamsError;
 
     typed! {
         deserialize_bool(),
@@ -54,34 +54,39 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Located<D> {
         deserialize_identifier(),
     }
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        self.0.deserialize_any(visitor).map_err(Fault::parser)
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ParamsError> {
+        self.0.deserialize_any(visitor).map_err(ParamsError::parser)
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        self.0.deserialize_ignored_any(visitor).map_err(Fault::parser)
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ParamsError> {
+        self.0.deserialize_ignored_any(visitor).map_err(ParamsError::parser)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ParamsError> {
         noting(|fault| self.0.deserialize_option(Noting { inner: visitor, fault }))
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, ParamsError> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_tuple_struct<V: Visitor<'de>>(self, _: &'static str, _: usize, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_tuple_struct<V: Visitor<'de>>(self, _: &'static str, _: usize, visitor: V) -> Result<V::Value, ParamsError> {
         self.typed(visitor)
     }
 
-    fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, _: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, _: &'static [&'static str], visitor: V) -> Result<V::Value, ParamsError> {
         self.typed(ByName(visitor))
     }
 
     /// Reads one of several words. No parameter has any other kind of enum.
-    fn deserialize_enum<V: Visitor<'de>>(self, _: &'static str, words: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        words: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ParamsError> {
         let word = String::deserialize(self).map_err(|fault| fault.of_words(words))?;
-        visitor.visit_enum(IntoDeserializer::<Fault>::into_deserializer(word))
+        visitor.visit_enum(IntoDeserializer::<ParamsError>::into_deserializer(word))
     }
 }
 
@@ -101,19 +106,19 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for ByName<V> {
 }
 
 /// Reads a value. A recorded fault is the error; otherwise the error of the parser is.
-fn noting<T, E: fmt::Display>(read: impl FnOnce(&mut Option<Fault>) -> Result<T, E>) -> Result<T, Fault> {
+fn noting<T, E: fmt::Display>(read: impl FnOnce(&mut Option<ParamsError>) -> Result<T, E>) -> Result<T, ParamsError> {
     let mut fault = None;
-    read(&mut fault).map_err(|error| fault.unwrap_or_else(|| Fault::parser(error)))
+    read(&mut fault).map_err(|error| fault.unwrap_or_else(|| ParamsError::parser(error)))
 }
 
 /// A visitor or seed, and the place where it records a fault. The parser's own errors are only texts, so they cannot carry it.
 struct Noting<'f, T> {
     inner: T,
-    fault: &'f mut Option<Fault>,
+    fault: &'f mut Option<ParamsError>,
 }
 
 impl<T> Noting<'_, T> {
-    fn run<R, E: Error>(self, read: impl FnOnce(T) -> Result<R, Fault>) -> Result<R, E> {
+    fn run<R, E: Error>(self, read: impl FnOnce(T) -> Result<R, ParamsError>) -> Result<R, E> {
         read(self.inner).map_err(|fault| {
             *self.fault = Some(fault);
             E::custom("")
@@ -182,9 +187,9 @@ struct Items<A> {
 }
 
 impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<A> {
-    type Error = Fault;
+    type Error = ParamsError;
 
-    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Fault> {
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, ParamsError> {
         let at = self.next;
         self.next += 1;
         let read = noting(|fault| self.items.next_element_seed(Noting { inner: seed, fault }));
@@ -203,16 +208,16 @@ struct Members<'de, A> {
 }
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<'de, A> {
-    type Error = Fault;
+    type Error = ParamsError;
 
-    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Fault> {
-        let Some(Key(name)) = self.members.next_key().map_err(Fault::parser)? else { return Ok(None) };
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, ParamsError> {
+        let Some(Key(name)) = self.members.next_key().map_err(ParamsError::parser)? else { return Ok(None) };
         self.name = name;
-        let deserializer: CowStrDeserializer<'_, Fault> = Cow::Borrowed(&*self.name).into_deserializer();
+        let deserializer: CowStrDeserializer<'_, ParamsError> = Cow::Borrowed(&*self.name).into_deserializer();
         seed.deserialize(deserializer).map(Some)
     }
 
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Fault> {
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, ParamsError> {
         let read = noting(|fault| self.members.next_value_seed(Noting { inner: seed, fault }));
         read.map_err(|fault| fault.inside(&self.name))
     }

@@ -43,7 +43,7 @@ pub(super) enum Incoming {
 
 /// The reason why a connection cannot go on.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum SocketError {
     /// The peer is gone.
     #[error("the peer is gone")]
     Gone,
@@ -64,7 +64,7 @@ pub(super) enum Fault {
     NoRoom,
 }
 
-impl Fault {
+impl SocketError {
     /// Returns the code to close with (RFC 6455, 7.4.1).
     pub(super) const fn code(&self) -> u16 {
         match self {
@@ -78,7 +78,7 @@ impl Fault {
     }
 }
 
-impl From<io::Error> for Fault {
+impl From<io::Error> for SocketError {
     fn from(_: io::Error) -> Self {
         Self::Gone
     }
@@ -129,15 +129,15 @@ impl<R: AsyncRead + Unpin> Frames<R> {
     }
 
     /// Returns the next complete message or control frame.
-    pub(super) async fn next(&mut self) -> Result<Incoming, Fault> {
+    pub(super) async fn next(&mut self) -> Result<Incoming, SocketError> {
         loop {
             let head = self.head().await?;
             match (head.kind, &self.open) {
                 (CLOSE | PING | PONG, _) => return self.control(head).await,
-                (CONTINUATION, None) => return Err(Fault::Protocol("a message begins with a continuation")),
-                (TEXT | BINARY, Some(_)) => return Err(Fault::Protocol("a message begins within another")),
+                (CONTINUATION, None) => return Err(SocketError::Protocol("a message begins with a continuation")),
+                (TEXT | BINARY, Some(_)) => return Err(SocketError::Protocol("a message begins within another")),
                 (CONTINUATION | TEXT | BINARY, _) => {}
-                _ => return Err(Fault::Protocol("there is no such frame")),
+                _ => return Err(SocketError::Protocol("there is no such frame")),
             }
             self.data(&head).await?;
             if !head.is_last {
@@ -146,30 +146,30 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             let open = self.open.take().expect("data opens a message");
             return match open.skipped {
                 Some((id_reader, _)) => Ok(Incoming::TooLarge(open.most, id_reader)),
-                None if open.is_text && std::str::from_utf8(&open.bytes).is_err() => Err(Fault::Text),
+                None if open.is_text && std::str::from_utf8(&open.bytes).is_err() => Err(SocketError::Text),
                 None => Ok(Incoming::Message(open.bytes, open.reservation)),
             };
         }
     }
 
     /// Fills `bytes`, within the time of the message that is arriving.
-    async fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Fault> {
+    async fn fill(&mut self, bytes: &mut [u8]) -> Result<(), SocketError> {
         let read = self.io.read_exact(bytes);
         match &self.open {
-            Some(open) => open.arrival.next(read).await.ok_or(Fault::Late)??,
+            Some(open) => open.arrival.next(read).await.ok_or(SocketError::Late)??,
             None => read.await?,
         };
         Ok(())
     }
 
-    async fn head(&mut self) -> Result<Head, Fault> {
+    async fn head(&mut self) -> Result<Head, SocketError> {
         let mut first = [0; 2];
         self.fill(&mut first).await?;
         if first[0] & 0x70 != 0 {
-            return Err(Fault::Protocol("no extension was agreed on"));
+            return Err(SocketError::Protocol("no extension was agreed on"));
         }
         if first[1] & 0x80 == 0 {
-            return Err(Fault::Protocol("frames of clients have to be masked"));
+            return Err(SocketError::Protocol("frames of clients have to be masked"));
         }
         let (is_last, kind) = (first[0] & 0x80 != 0, first[0] & 0x0f);
         let length = match first[1] & 0x7f {
@@ -182,21 +182,21 @@ impl<R: AsyncRead + Unpin> Frames<R> {
                 let mut length = [0; 8];
                 self.fill(&mut length).await?;
                 if length[0] & 0x80 != 0 {
-                    return Err(Fault::Protocol("a length has 63 bits"));
+                    return Err(SocketError::Protocol("a length has 63 bits"));
                 }
                 u64::from_be_bytes(length)
             }
             length => u64::from(length),
         };
         if kind >= CLOSE && (!is_last || length > CONTROL as u64) {
-            return Err(Fault::Protocol("a control frame is short and whole"));
+            return Err(SocketError::Protocol("a control frame is short and whole"));
         }
         let mut mask = [0; 4];
         self.fill(&mut mask).await?;
         Ok(Head { is_last, kind, length, mask })
     }
 
-    async fn control(&mut self, head: Head) -> Result<Incoming, Fault> {
+    async fn control(&mut self, head: Head) -> Result<Incoming, SocketError> {
         let mut bytes = vec![0; usize::try_from(head.length).unwrap_or(CONTROL)];
         self.fill(&mut bytes).await?;
         unmask(&mut bytes, head.mask);
@@ -207,7 +207,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
         })
     }
 
-    async fn data(&mut self, head: &Head) -> Result<(), Fault> {
+    async fn data(&mut self, head: &Head) -> Result<(), SocketError> {
         let (connection, bounds) = (&self.connection, &self.bounds);
         let open = self.open.get_or_insert_with(|| Open {
             is_text: head.kind == TEXT,
@@ -224,7 +224,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             open.reservation.clear();
         }
         if let Some((_, rest)) = &mut open.skipped {
-            *rest = rest.checked_sub(head.length).ok_or(Fault::TooLarge)?;
+            *rest = rest.checked_sub(head.length).ok_or(SocketError::TooLarge)?;
         }
         let (mut left, from) = (head.length, open.bytes.len());
         let mut step = Vec::new();
@@ -241,7 +241,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
                 continue;
             }
             if !open.arrival.keep(step.len(), &mut open.reservation).await {
-                return Err(Fault::NoRoom);
+                return Err(SocketError::NoRoom);
             }
             open.bytes.extend_from_slice(&step);
         }
@@ -252,14 +252,14 @@ impl<R: AsyncRead + Unpin> Frames<R> {
 }
 
 /// Returns the code of the answer to a close frame: its own code, if that code is allowed (RFC 6455, 7.4).
-fn closing(content: &[u8]) -> Result<u16, Fault> {
+fn closing(content: &[u8]) -> Result<u16, SocketError> {
     let [high, low, why @ ..] = content else {
-        return if content.is_empty() { Ok(NORMAL) } else { Err(Fault::Protocol("a code has two bytes")) };
+        return if content.is_empty() { Ok(NORMAL) } else { Err(SocketError::Protocol("a code has two bytes")) };
     };
     match u16::from_be_bytes([*high, *low]) {
         code @ (1000..=1003 | 1007..=1014 | 3000..=4999) if std::str::from_utf8(why).is_ok() => Ok(code),
-        1000..=1003 | 1007..=1014 | 3000..=4999 => Err(Fault::Text),
-        _ => Err(Fault::Protocol("there is no such code to close with")),
+        1000..=1003 | 1007..=1014 | 3000..=4999 => Err(SocketError::Text),
+        _ => Err(SocketError::Protocol("there is no such code to close with")),
     }
 }
 

@@ -24,14 +24,14 @@ use tokio_util::task::TaskTracker;
 
 use super::auth::Session;
 use super::caller::Caller;
-use super::entry::{Heard, Reply};
+use super::entry::{PendingAnswer, Reply};
 use super::error::Error;
 use super::limits::Limits;
 use super::memory::{Connection, RequestReservation};
 use super::message;
 use super::middleware::{Middleware, Rules, middleware};
 use super::oversize::request_too_large;
-use frame::{Bounds, Fault, Frames, Incoming};
+use frame::{Bounds, Frames, Incoming, SocketError};
 use hero_access as access;
 use hero_model::api::{GOING_AWAY, LOGGED_OUT};
 use writer::{Control, write};
@@ -217,7 +217,7 @@ impl Socket<'_> {
                 Ok(Incoming::Ping(content)) => drop(controls.send(Control::Pong(content))),
                 Ok(Incoming::Pong) => {}
                 Ok(Incoming::Close(code)) => return Some(code),
-                Err(Fault::Gone) => return None,
+                Err(SocketError::Gone) => return None,
                 Err(fault) => {
                     tracing::debug!(%fault, peer = %self.session.peer(), "a WebSocket is closed");
                     return Some(fault.code());
@@ -239,7 +239,7 @@ impl Socket<'_> {
         let mut extensions = Extensions::new();
         extensions.insert(Arc::clone(&self.session));
         extensions.insert(Arc::downgrade(reservation));
-        let heard = Arc::new(Heard::new(self.heard.token()));
+        let heard = Arc::new(PendingAnswer::new(self.heard.token()));
         extensions.insert(Arc::clone(&heard));
         async move {
             let answer = message::answer(&middleware, &message, &extensions, batch);

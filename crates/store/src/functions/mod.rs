@@ -124,7 +124,7 @@ pub use prune::Pruning;
 pub use read_conveyor_end::ConveyorEnd;
 pub use read_lines::LogLines;
 pub use read_objects::Portion;
-pub(super) use read_relations::{Asked, Relations};
+pub(super) use read_relations::{RelationKind, Relations};
 pub use reap::Lost;
 pub use receive_message::{Lack, MadeJobs, NewMessage, Received, RunnerJob};
 pub use receive_result::{FarEnd, NewResult};

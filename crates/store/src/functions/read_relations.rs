@@ -8,7 +8,7 @@ const FUNCTION: Function = Function("read_relations");
 
 /// The relation to read, in the terms of the function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Asked {
+pub(crate) enum RelationKind {
     /// The jobs that its start waits for.
     Start,
     /// The jobs that its close waits for: its children.
@@ -31,27 +31,31 @@ pub(crate) struct Relations {
 impl Inner {
     /// Reads the requested relation of each job, and the revision of all relations with them. One call answers for as many jobs as it
     /// reads; the answer is nothing for a job that has more than `most`.
-    pub(crate) async fn read_relations(&self, asked: &[(Asked, JobId)], most: usize) -> Result<(String, Vec<Option<Relations>>), Error> {
+    pub(crate) async fn read_relations(
+        &self,
+        asked: &[(RelationKind, JobId)],
+        most: usize,
+    ) -> Result<(String, Vec<Option<Relations>>), Error> {
         let mut call = self.call(&FUNCTION);
         call.arg(most);
         for (what, id) in asked {
             let word = match what {
-                Asked::Start => "start",
-                Asked::Close => "close",
-                Asked::Parent => "parent",
+                RelationKind::Start => "start",
+                RelationKind::Close => "close",
+                RelationKind::Parent => "parent",
             };
             call.arg(word).arg(id.as_str());
         }
         let mut answers = self.commands.function::<Vec<Vec<Text>>>(&call).await?.into_iter();
         let revision =
             answers.next().and_then(|mut answer| answer.pop()?.some()).ok_or_else(|| unexpected("read_relations", &"no revision"))?;
-        let read = |((what, _), answer): (&(Asked, JobId), Vec<Text>)| {
+        let read = |((what, _), answer): (&(RelationKind, JobId), Vec<Text>)| {
             if answer.first().and_then(|text| text.0.as_deref()) == Some("many") {
                 return None;
             }
             let mut ids = answer.iter().map(Text::parse);
             let mut relations = Relations::default();
-            if *what != Asked::Close {
+            if *what != RelationKind::Close {
                 relations.parent = ids.next().flatten();
                 relations.predecessor = ids.next().flatten();
             }

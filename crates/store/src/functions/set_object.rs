@@ -2,7 +2,7 @@ use super::unexpected;
 use crate::fcall::Function;
 use crate::objects::{IndexEntries, add_entries};
 use crate::views::Objects;
-use crate::{Asked, Error, HostCallId};
+use crate::{Error, HostCallId, HostCallResult};
 use hero_model::{Name, StoredObject};
 
 const FUNCTION: Function = Function("set_object");
@@ -31,7 +31,7 @@ impl Objects<'_> {
         object: &StoredObject,
         entries: &IndexEntries,
         host_call: Option<&HostCallId>,
-    ) -> Result<Asked<ObjectStored>, Error> {
+    ) -> Result<HostCallResult<ObjectStored>, Error> {
         let fields: Vec<&str> = entries.keys().map(String::as_str).collect();
         let mut call = self.0.call(&FUNCTION);
         let most = self.0.bounds.objects();
@@ -45,10 +45,10 @@ impl Objects<'_> {
             "full" => ObjectStored::Full,
             "large" => ObjectStored::Large(most),
             "closed" => ObjectStored::Closed,
-            "lost" => return Ok(Asked::Lost),
-            "over" => return Ok(Asked::Over),
+            "lost" => return Ok(HostCallResult::Lost),
+            "over" => return Ok(HostCallResult::Over),
             reply => return Err(unexpected("set_object", &reply)),
         };
-        Ok(Asked::Done(stored))
+        Ok(HostCallResult::Done(stored))
     }
 }

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::setback::set_back;
+use crate::clock_step::set_back;
 use crate::views::Maintenance;
 use crate::{Error, Inner};
 use hero_model::{JobFilter, Timestamp};
@@ -15,13 +15,13 @@ const HOUR: i64 = 3_600_000;
 
 /// The times when jobs within the bounds of a filter entered the index, in milliseconds.
 ///
-/// Mostly these are the times of creation. But a foreign job was created before it entered the index, by another clock, and after a setback
+/// Mostly these are the times of creation. But a foreign job was created before it entered the index, by another clock, and after a backward step
 /// of Redis' clock jobs are not in the order of their times.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Times {
     since: Option<i64>,
     until: Option<i64>,
-    /// The offsets of the times in an hour, ahead and behind: those of foreign jobs, and those of all jobs after a setback of Redis' clock.
+    /// The offsets of the times in an hour, ahead and behind: those of foreign jobs, and those of all jobs after a backward step of Redis' clock.
     offsets: HashMap<String, (i64, i64)>,
 }
 
@@ -32,7 +32,7 @@ impl Times {
         if since.is_none() && until.is_none() {
             return Ok(Self::default());
         }
-        // This detects a very recent setback.
+        // This detects a very recent step.
         Maintenance(store).set_clock().await?;
         let keys = &store.keys;
         let noted = match store.noted_time_offsets().await {

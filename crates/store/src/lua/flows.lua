@@ -188,7 +188,7 @@ end
 -- The time that the end of a flow has to wait, ms.
 function flows.pause_of(flow)
   local pause = (tonumber(flow.ends_after or nil) or 0) - request.now
-  -- A time that a setback of the clock left far ahead delays nobody.
+  -- A time that a backward step of the clock left far ahead delays nobody.
   return pause <= BETWEEN_ENDS and math.max(pause, 0) or 0
 end
 

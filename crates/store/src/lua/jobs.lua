@@ -55,11 +55,11 @@ jobs.read_for_end = jobs.end_reader()
 
 -- The fields that are read when a run ends, of any job and of a noted one.
 local RUN = with_end({ 'status', 'attempt', 'lease', 'failures', 'given_back', 'started_at' })
-local read_run, read_noted_run = jobs.reader(unpack(RUN)), jobs.reader(unpack(notes.usual(RUN)))
+local read_run, read_noted_run = jobs.reader(unpack(RUN)), jobs.reader(unpack(field_counts.usual(RUN)))
 
 -- Reads a job whose run ended. Nil: the key is no hash.
 function jobs.read_run(id)
-  local _, since = notes.take(id)
+  local _, since = field_counts.take(id)
   local job = since and read_noted_run(id)
   if job and job.started_at == since then return job end
   return read_run(id)
@@ -80,11 +80,11 @@ local function waiting_reader(deciding, given)
 end
 
 local read_waiting = waiting_reader(DECIDING, jobs.GIVEN)
-local read_noted_waiting = waiting_reader(notes.usual(DECIDING), notes.usual(jobs.GIVEN))
+local read_noted_waiting = waiting_reader(field_counts.usual(DECIDING), field_counts.usual(jobs.GIVEN))
 
 -- Reads a queued job in this way, and the number of its `fields` if it was noted. Nil: the key is no hash.
 function jobs.read_waiting(id)
-  local fields, since = notes.take(id)
+  local fields, since = field_counts.take(id)
   local one = since and read_noted_waiting(id)
   -- The note of a job that ran was made at its start, and does not hold for a waiting one.
   local still_waits = one and one.list[one.first_given] == since and one.job.status == 'dispatched' and not one.job.attempt

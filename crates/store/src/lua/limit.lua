@@ -12,7 +12,7 @@ local LINE_SECONDS = 10
 function limit.share_of(most, script_type, wanted)
   local free = most - leases.here()
   insist('ZREMRANGEBYSCORE', keys.capped, '-inf', request.now - PATIENCE)
-  -- Entries from before a setback of the clock.
+  -- Entries from before a backward step of the clock.
   redis.call('ZREMRANGEBYSCORE', keys.capped, '(' .. request.digits_in(PATIENCE), '+inf')
   for _, other in ipairs(redis.call('ZRANGE', keys.capped, 0, -1)) do
     if other == script_type then break end
@@ -46,7 +46,7 @@ end
 
 -- Jobs may be created at once after a pause: those of this time, ms.
 local BURST = 1000
--- Smaller differences than this, ms, are no setback of the clock.
+-- Smaller differences than this, ms, are no step of the clock.
 local SET_BACK = 5000
 
 -- The time up to which the allowed jobs are used up, ms. It is stored with the time of the note, so that a clock that

@@ -15,7 +15,7 @@ end
 -- True if a message is to go out from here, and there is no verdict yet.
 function unsent.has(element) return try('ZSCORE', keys.unsent, element) or is_in(keys.msg_out, element) end
 
--- Makes a message end in time that a node takes in hand. A message from before a setback of the clock gets the current
+-- Makes a message end in time that a node takes in hand. A message from before a backward step of the clock gets the current
 -- time, because the other side accepts no message from the future.
 function unsent.note(element)
   local key = messages.key(element)

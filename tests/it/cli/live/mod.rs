@@ -4,7 +4,7 @@ mod command;
 mod complete;
 mod display;
 mod flow;
-mod flow_said;
+mod flow_output;
 mod given;
 mod job;
 mod message;

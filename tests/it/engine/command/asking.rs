@@ -14,13 +14,13 @@ use super::super::{Bench, job};
 use super::bash;
 
 /// Answers host calls by a function, and keeps calls and log lines.
-struct Asked<F> {
+struct RecordingHost<F> {
     answer: F,
     host_calls: Vec<HostCall>,
     log: Vec<LogRecord>,
 }
 
-impl<F: FnMut(&HostCall) -> Option<Answer> + Send> Host for Asked<F> {
+impl<F: FnMut(&HostCall) -> Option<Answer> + Send> Host for RecordingHost<F> {
     fn log(&mut self, records: Vec<LogRecord>) {
         self.log.extend(records);
     }
@@ -35,7 +35,7 @@ impl<F: FnMut(&HostCall) -> Option<Answer> + Send> Host for Asked<F> {
     }
 }
 
-impl<F> Asked<F> {
+impl<F> RecordingHost<F> {
     fn by(answer: F) -> Self {
         Self { answer, host_calls: Vec::new(), log: Vec::new() }
     }
@@ -65,7 +65,7 @@ fn answer(host_call: &HostCall) -> Option<Answer> {
     }))
 }
 
-async fn run<F: FnMut(&HostCall) -> Option<Answer> + Send>(bench: &mut Bench, job: &EngineJob, host: &mut Asked<F>) -> String {
+async fn run<F: FnMut(&HostCall) -> Option<Answer> + Send>(bench: &mut Bench, job: &EngineJob, host: &mut RecordingHost<F>) -> String {
     let ended = bench.child.run(job, host, &bench.stop).await.unwrap();
     ended.result.unwrap_or_else(|error| panic!("{}: {error:?} {:?}", job.script, host.log)).text
 }
@@ -73,7 +73,7 @@ async fn run<F: FnMut(&HostCall) -> Option<Answer> + Send>(bench: &mut Bench, jo
 #[tokio::test]
 async fn python_asks_for_jobs_tells_progress_and_sees_what_came_before() {
     let Some(mut bench) = of_python().await else { return };
-    let mut host = Asked::by(answer);
+    let mut host = RecordingHost::by(answer);
     let script = "import hero\n\
          hero.progress(40, 'reading\\nfiles'); hero.progress(1e3); hero.progress(True)\n\
          ids = [hero.spawn({'script': '1', 'args': {'big': 2**63 - 1}}), hero.then(script='x', name='ü\\n'), hero.spawn({'a': 1}, script='2')]\n\
@@ -103,7 +103,7 @@ async fn python_asks_for_jobs_tells_progress_and_sees_what_came_before() {
 #[tokio::test]
 async fn what_is_refused_is_an_exception_in_python_with_the_words_of_the_server() {
     let Some(mut bench) = of_python().await else { return };
-    let mut host = Asked::by(answer);
+    let mut host = RecordingHost::by(answer);
     for (script, message) in [
         ("hero.spawn(name='x')", "Refused: the job has no script"),
         ("hero.spawn('1')", "TypeError: a job is given as a dict, or by keyword arguments, not as str"),
@@ -125,7 +125,7 @@ async fn what_is_refused_is_an_exception_in_python_with_the_words_of_the_server(
 #[tokio::test]
 async fn a_command_asks_by_lines() {
     let mut bench = Bench::with(bash()).await;
-    let mut host = Asked::by(answer);
+    let mut host = RecordingHost::by(answer);
     let script = r#"
         echo "progress 40 reading files" >&$HERO_ASK_FD
         echo 'spawn {"script": "1"}' >&4; read -r said child <&4
@@ -147,7 +147,7 @@ async fn a_command_asks_by_lines() {
 #[tokio::test]
 async fn what_was_asked_right_before_the_end_is_done_and_nobody_has_to_read_the_answer() {
     let mut bench = Bench::with(bash()).await;
-    let mut host = Asked::by(answer);
+    let mut host = RecordingHost::by(answer);
     let spawns =
         "for i in {1..100}; do echo \"spawn {\\\"script\\\": \\\"$i\\\"}\"; done >&4; echo slot >&4; echo progress 100 done >&4; exit 0";
     run(&mut bench, &job(spawns), &mut host).await;
@@ -169,7 +169,7 @@ async fn who_waits_for_an_answer_obeys_a_stop_and_its_timeout() {
         // One that is stopped, and one that has so little time that it may take more than that to ask, on a busy machine.
         for (is_stopped, milliseconds) in [(true, 30_000), (false, 300), (false, 3_000), (false, 15_000)] {
             let (stop, asked) = (CancellationToken::new(), AtomicUsize::new(0));
-            let mut host = Asked::by(|_: &HostCall| {
+            let mut host = RecordingHost::by(|_: &HostCall| {
                 asked.fetch_add(1, Ordering::Relaxed);
                 if is_stopped {
                     stop.cancel();
@@ -202,7 +202,7 @@ async fn answers_that_cross_a_stop_are_not_those_of_the_next_job() {
     let Some(mut bench) = of_python().await else { return };
     for round in 0..20 {
         let (stop, asked) = (CancellationToken::new(), AtomicUsize::new(0));
-        let mut host = Asked::by(|_: &HostCall| {
+        let mut host = RecordingHost::by(|_: &HostCall| {
             if asked.fetch_add(1, Ordering::Relaxed) == round % 7 {
                 stop.cancel();
             }
@@ -211,7 +211,7 @@ async fn answers_that_cross_a_stop_are_not_those_of_the_next_job() {
         let script = job("import hero\nwhile True: hero.spawn(script='1')");
         let ended = bench.child.run(&script, &mut host, &stop).await.unwrap();
         assert_eq!(ended.result.unwrap_err().kind, ErrorKind::Stopped);
-        let mut next = Asked::by(|_: &HostCall| Some(Ok(json!("fresh").into())));
+        let mut next = RecordingHost::by(|_: &HostCall| Some(Ok(json!("fresh").into())));
         assert_eq!(run(&mut bench, &job("import hero\nhero.result(hero.spawn(script='1'))"), &mut next).await, "fresh");
     }
 }
@@ -221,7 +221,7 @@ async fn answers_that_cross_a_stop_are_not_those_of_the_next_job() {
 async fn a_long_answer_comes_beside_a_job_that_writes_much_and_the_next_job_runs() {
     let mut bench = Bench::with(bash()).await;
     let long = "x".repeat(3 << 20);
-    let mut host = Asked::by(|_: &HostCall| Some(Ok(json!(long).into())));
+    let mut host = RecordingHost::by(|_: &HostCall| Some(Ok(json!(long).into())));
     let line = "y".repeat(500);
     let script = format!("yes {line} | head -c 900000 & echo slot >&4; read -r said answer <&4; wait; echo $said ${{#answer}} >&3");
     for _ in 0..3 {

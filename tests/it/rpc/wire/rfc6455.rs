@@ -5,13 +5,13 @@ use super::*;
 
 /// The replies of the server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Said {
+enum ServerReply {
     Result(String),
     Error(i64),
     Pong(Vec<u8>),
     Close(u16),
 }
-use Said::{Close, Pong};
+use ServerReply::{Close, Pong};
 
 const LAST: u8 = 0x80;
 const MORE: u8 = 0;
@@ -53,13 +53,13 @@ fn echo(text: &str) -> String {
     call(1, "echo", json!([text]))
 }
 
-fn result(text: &str) -> Said {
-    Said::Result(text.to_owned())
+fn result(text: &str) -> ServerReply {
+    ServerReply::Result(text.to_owned())
 }
 
 /// Sent bytes, and the expected reply. If the reply is no close frame, the connection continues.
-fn cases() -> Vec<(String, Vec<u8>, Vec<Said>)> {
-    let case = |name: &str, frames: &[Vec<u8>], said: &[Said]| (name.to_owned(), frames.concat(), said.to_vec());
+fn cases() -> Vec<(String, Vec<u8>, Vec<ServerReply>)> {
+    let case = |name: &str, frames: &[Vec<u8>], said: &[ServerReply]| (name.to_owned(), frames.concat(), said.to_vec());
     let whole = |text: &str| frame(LAST | TEXT, echo(text));
     let hello = echo("hello");
     let umlaut = echo("ä").into_bytes();
@@ -72,7 +72,7 @@ fn cases() -> Vec<(String, Vec<u8>, Vec<Said>)> {
         case("a text with a length of 64 bits", &[whole(&"x".repeat(70_000))], &[result(&"x".repeat(70_000))]),
         case("two texts at once", &[whole("a"), whole("a")], &[result("a"), result("a")]),
         case("a binary message", &[frame(LAST | BINARY, &hello)], &[result("hello")]),
-        case("an empty text", &[frame(LAST | TEXT, "")], &[Said::Error(-32700)]),
+        case("an empty text", &[frame(LAST | TEXT, "")], &[ServerReply::Error(-32700)]),
         case(
             "a text in parts with an empty one, and a ping between",
             &[
@@ -88,7 +88,7 @@ fn cases() -> Vec<(String, Vec<u8>, Vec<Said>)> {
         case("a ping of 125 bytes", &[frame(LAST | PING, [7; 125])], &[Pong(vec![7; 125])]),
         case("ten pings at once", &[0; 10].map(|_| frame(LAST | PING, "x")), &[0; 10].map(|_| Pong(b"x".to_vec()))),
         case("a pong that nobody asked for", &[frame(LAST | PONG, "x")], &[]),
-        case("a message that is too large", &[frame(LAST | TEXT, echo(&"x".repeat(LARGEST)))], &[Said::Error(-32007)]),
+        case("a message that is too large", &[frame(LAST | TEXT, echo(&"x".repeat(LARGEST)))], &[ServerReply::Error(-32007)]),
         case("a length of 63 bits", &[announced(u64::MAX >> 1)], &[Close(1009)]),
         case("a length of 64 bits", &[announced(1 << 63)], &[Close(1002)]),
         case("no mask", &[unmasked], &[Close(1002)]),
@@ -126,7 +126,7 @@ fn cases() -> Vec<(String, Vec<u8>, Vec<Said>)> {
 }
 
 /// The next frame of the server, which is whole and has no mask. Pings of its own are passed over.
-async fn hear(tcp: &mut TcpStream) -> Said {
+async fn hear(tcp: &mut TcpStream) -> ServerReply {
     loop {
         let first = tcp.read_u8().await.unwrap();
         let length = match tcp.read_u8().await.unwrap() {
@@ -142,7 +142,7 @@ async fn hear(tcp: &mut TcpStream) -> Said {
             CLOSE => Close(u16::from_be_bytes([content[0], content[1]])),
             TEXT => {
                 let answer: Value = serde_json::from_slice(&content).unwrap();
-                let error = answer["error"]["code"].as_i64().map(Said::Error);
+                let error = answer["error"]["code"].as_i64().map(ServerReply::Error);
                 error.unwrap_or_else(|| result(answer["result"].as_str().unwrap_or_else(|| panic!("{answer}"))))
             }
             _ => panic!("a frame that begins with {first:#x}: {content:?}"),
@@ -153,7 +153,7 @@ async fn hear(tcp: &mut TcpStream) -> Said {
 #[tokio::test]
 async fn to_each_frame_the_server_says_what_rfc_6455_wants() {
     let server = Server::with(|settings| settings.limits.request_bytes = u32::try_from(LARGEST).unwrap()).await;
-    let answered = |(name, sent, mut expected): (String, Vec<u8>, Vec<Said>)| {
+    let answered = |(name, sent, mut expected): (String, Vec<u8>, Vec<ServerReply>)| {
         let server = &server;
         async move {
             let mut tcp = upgraded(server).await;

@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use self::node::{Inbound, Node, Of, Pushed, State};
+use self::node::{Inbound, MyceliumNode, Of, Pushed, State};
 use self::pace::Pace;
 use self::sent::Sent;
 use super::{Bus, BusError, LONGEST, Received, bounded, pass_over, timed, written};
@@ -38,7 +38,7 @@ const GIVEN: usize = 64;
 
 /// The bus of a Mycelium node.
 pub struct Mycelium {
-    node: Node,
+    node: MyceliumNode,
     pace: Pace,
     sent: Sent,
     given: Semaphore,
@@ -49,7 +49,7 @@ pub struct Mycelium {
 impl Mycelium {
     /// Creates a bus for the node at a URL. Envelopes have a topic, so that other programs can use the node, too.
     pub fn new(url: &str, api: Api, topic: &str) -> Result<Self, String> {
-        let (node, now) = (Node::new(url, api, topic)?, Instant::now());
+        let (node, now) = (MyceliumNode::new(url, api, topic)?, Instant::now());
         let (pace, sent, given, is_blocked) = (Pace::new(now), Sent::new(now), Semaphore::new(GIVEN), AtomicBool::new(false));
         Ok(Self { node, pace, sent, given, is_blocked })
     }

@@ -39,7 +39,7 @@ pub enum Api {
 }
 
 /// A client of a node's API.
-pub(super) struct Node {
+pub(super) struct MyceliumNode {
     client: Client,
     pub(super) url: String,
     api: Api,
@@ -118,7 +118,7 @@ pub(super) enum State {
     Gone,
 }
 
-impl Node {
+impl MyceliumNode {
     pub(super) fn new(url: &str, api: Api, topic: &str) -> Result<Self, String> {
         if topic.is_empty() || topic.len() > LONGEST_TOPIC {
             return Err(format!("a topic has 1 to {LONGEST_TOPIC} bytes"));

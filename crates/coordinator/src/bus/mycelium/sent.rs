@@ -24,7 +24,7 @@ pub(super) struct Sent {
 }
 
 struct All {
-    envelopes: HashMap<String, Kept>,
+    envelopes: HashMap<String, SentEnvelope>,
     /// The number of callers that wait for a late reply.
     waiting: usize,
     /// The time of the last check for late replies.
@@ -33,7 +33,7 @@ struct All {
     expected: Instant,
 }
 
-struct Kept {
+struct SentEnvelope {
     /// Its id at the node.
     id: String,
     since: Instant,
@@ -70,7 +70,7 @@ impl Sent {
                 other.and_then(|other| all.envelopes.remove(&other));
             }
         }
-        all.envelopes.insert(nonce.to_owned(), Kept { id: id.to_owned(), since, reply: None });
+        all.envelopes.insert(nonce.to_owned(), SentEnvelope { id: id.to_owned(), since, reply: None });
         all.expected = since + KNOWN;
     }
 

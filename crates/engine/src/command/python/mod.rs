@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use super::answer::Answer;
 use super::files::JobFiles;
 use super::process::Process;
-use super::starter::{JobProgram, Place, Starter};
+use super::starter::{JobProgram, Starter, SupervisorDirectories};
 use super::{OURSELVES, environment};
 use crate::environment::Variables;
 use crate::limits::size;
@@ -48,7 +48,7 @@ pub struct Python {
 
 /// The description of a job for its process.
 #[derive(Serialize)]
-struct Told<'j> {
+struct JobDescription<'j> {
     environment: Variables,
     env_vars: &'j BTreeMap<String, String>,
     job_id: &'j JobId,
@@ -57,18 +57,18 @@ struct Told<'j> {
     attempt: u32,
     script: &'j str,
     args: &'j RawValue,
-    limits: ToldLimits,
+    limits: DescribedLimits,
 }
 
 #[derive(Serialize)]
-struct ToldLimits {
+struct DescribedLimits {
     result: usize,
     result_text: String,
     log: usize,
 }
 
 /// Starts the processes of jobs.
-struct Runner {
+struct PythonStarter {
     python: Python,
     runner: PathBuf,
     user: JobUser,
@@ -96,14 +96,14 @@ impl JobProgram for Python {
         self.memory = self.memory.min(most);
     }
 
-    fn starter(&self, place: &mut Place<'_>) -> Result<Box<dyn Starter>, String> {
-        let sources = (place.make)("python")?;
-        let runner = Runner::new(self.clone(), &sources, place.jobs, place.user);
+    fn starter(&self, directories: &mut SupervisorDirectories<'_>) -> Result<Box<dyn Starter>, String> {
+        let sources = (directories.make)("python")?;
+        let runner = PythonStarter::new(self.clone(), &sources, directories.jobs, directories.user);
         Ok(Box::new(runner.map_err(|error| format!("the runner of scripts cannot be written: {error}"))?))
     }
 }
 
-impl Runner {
+impl PythonStarter {
     /// Writes what is needed into a directory, and starts the zygote for jobs in another.
     fn new(python: Python, sources: &Path, jobs: &Path, user: &JobUser) -> io::Result<Self> {
         for (name, text) in SOURCES {
@@ -134,7 +134,7 @@ impl Runner {
     }
 }
 
-impl Starter for Runner {
+impl Starter for PythonStarter {
     fn file(&self) -> &str {
         FILE
     }
@@ -157,7 +157,7 @@ impl Starter for Runner {
 
     fn start(&mut self, job: &EngineJob, files: &JobFiles, limits: &Limits) -> io::Result<Process> {
         let args = job.args.as_ref().map_or("{}", |args| args.as_str());
-        let told = serde_json::to_vec(&Told {
+        let told = serde_json::to_vec(&JobDescription {
             environment: environment::of_job(job, files),
             env_vars: &job.env,
             job_id: &job.job_id,
@@ -166,7 +166,7 @@ impl Starter for Runner {
             attempt: job.attempt,
             script: &job.script,
             args: serde_json::from_str(args)?,
-            limits: ToldLimits { result: limits.result, result_text: size(limits.result), log: limits.log },
+            limits: DescribedLimits { result: limits.result, result_text: size(limits.result), log: limits.log },
         })?;
         // The zygote does not read the job: later forks could find it in their memory.
         let mut file = File::from(memfd_create("job", MemfdFlags::CLOEXEC)?);

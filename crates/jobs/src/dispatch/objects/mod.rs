@@ -17,7 +17,7 @@ use super::Error;
 use super::error::RETRY_AFTER;
 pub use find::Room;
 use hero_model::{Collection, Json, Name, ObjectId, SortKey, StoredObject, exact, keys_at, names};
-use hero_store::{Asked, HostCallId, IndexEntries, ObjectStored, Store};
+use hero_store::{HostCallId, HostCallResult, IndexEntries, ObjectStored, Store};
 pub use schema::Schemas;
 
 /// Maximum size of an object, in bytes of JSON, and maximum number of values in one. A text of a script may be slightly
@@ -267,11 +267,11 @@ fn failed(error: hero_store::Error) -> Error {
 }
 
 /// Converts the answer to a host call. Without a host call, the answer is always `Done`.
-fn done<T>(asked: Result<Asked<T>, hero_store::Error>) -> Result<T, Error> {
+fn done<T>(asked: Result<HostCallResult<T>, hero_store::Error>) -> Result<T, Error> {
     match asked.map_err(failed)? {
-        Asked::Done(done) => Ok(done),
-        Asked::Lost => Err(Error::invalid("job", "is another attempt's by now: this one lost its lease; nothing was done")),
-        Asked::Over => Err(Error::invalid("job", "has asked for something else since then; nothing was done")),
+        HostCallResult::Done(done) => Ok(done),
+        HostCallResult::Lost => Err(Error::invalid("job", "is another attempt's by now: this one lost its lease; nothing was done")),
+        HostCallResult::Over => Err(Error::invalid("job", "has asked for something else since then; nothing was done")),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method, Within};
 use crate::methods::{Wait, sample, tag};
-use crate::params::{Fault, FromParameters, Given};
+use crate::params::{FromParameters, GivenParams, ParamsError};
 use hero_model::{Flow, FlowSpec};
 
 /// Makes a flow, starts it, waits for its end and gives all that is known of it.
@@ -28,7 +28,7 @@ pub struct RunFlowAndWait {
 
 /// This is written by hand, because serde's `flatten` copies everything and cannot tell which fields are unknown.
 impl FromParameters for RunFlowAndWait {
-    fn read(mut given: Given<'_>) -> Result<Self, Fault> {
+    fn read(mut given: GivenParams<'_>) -> Result<Self, ParamsError> {
         let wait_timeout = given.take("wait_timeout")?.unwrap_or_default();
         Ok(Self { spec: given.rest()?, wait_timeout })
     }

@@ -111,7 +111,7 @@ end
 
 -- Notes a job that was written with this number of fields.
 local function note(job, fields)
-  if job.is_new then notes.keep_new(job.id, fields + job.written, request.argv, job.first, job.last) end
+  if job.is_new then field_counts.keep_new(job.id, fields + job.written, request.argv, job.first, job.last) end
 end
 
 -- Returns the key for a job that may have the id of a former one, and removes the leftovers of that one.

@@ -136,7 +136,7 @@ local function start_found()
     local id, job, key = one.id, one.job, keys.job(one.id)
     local added = redis.call('HSET', key, 'status', 'started', 'attempt', one.attempt, 'started_at', request.now_text,
       'updated_at', request.now_text, 'lease', request.server, 'actor', actors[one.actor])
-    if one.fields then notes.keep(id, one.fields + added, request.now_text) end
+    if one.fields then field_counts.keep(id, one.fields + added, request.now_text) end
     if not job.script_type then redis.call('HSET', key, 'script_type', own_type) end
     if job.dialect then layouts.mirror(id, job.dialect, 'started') end
     news.event(id, 'started', one.attempt)

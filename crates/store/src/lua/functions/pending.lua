@@ -43,7 +43,7 @@ return function()
     if at and (not due or at < due) then due = at end
   end
   if redis.call('EXISTS', keys.holding) > 0 and redis.call('EXISTS', keys.staging) == 0 then due = 0 end
-  local is_behind = setback.is_behind(setback.last_look())
+  local is_behind = clock_step.is_behind(clock_step.last_look())
   if is_behind or redis.call('EXISTS', keys.release, keys.linking) > 0 then due = 0 end
   local queues = request.take_list()
   local holds = #queues > 0 and redis.call('EXISTS', unpack(queues)) > 0

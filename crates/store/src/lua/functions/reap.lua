@@ -44,7 +44,7 @@ local function may_be_over(look, lease)
   local now, pause, longest = request.now, lease / 3 + 1000, math.min(math.max(lease / 2, 3000), 5000)
   look.grace = math.min(look.grace, now + pause)
   -- A server that checks too seldom is not kept from ending leases for ever.
-  if (now - look.at > longest or setback.is_behind(look)) and now > look.grace + pause then look.grace, look.is_news = now + pause, true end
+  if (now - look.at > longest or clock_step.is_behind(look)) and now > look.grace + pause then look.grace, look.is_news = now + pause, true end
   return request.is_timed or now >= look.grace
 end
 
@@ -217,10 +217,10 @@ return function()
   local gone = {}
   for name, kind in pairs(KINDS) do delete_wrong_type(keys[name], kind, gone) end
   for _, status in ipairs({ 'error', 'left' }) do delete_wrong_type(keys.index_of_status(status), 'zset', gone) end
-  local look = setback.last_look()
-  setback.tend(look, lease)
+  local look = clock_step.last_look()
+  clock_step.tend(look, lease)
   local looked, taken = reap_leases(look, limit, lease)
-  setback.note(look)
+  clock_step.note(look)
   local watched = redis.call('ZRANGEBYSCORE', keys.watched, '-inf', request.now, 'LIMIT', 0, limit)
   for _, id in ipairs(watched) do look_at(id, lengths) end
   queues.clean()

@@ -13,7 +13,7 @@ local function enqueue_later(id, script_type, queue)
   -- The watch first: a later job of this call may be its child, and after a failure half-way the job is pushed again.
   queues.watch(id, script_type)
   local added = redis.call('HSET', keys.job(id), 'status', 'dispatched', 'queued_at', request.now_text, 'updated_at', request.now_text)
-  notes.grow(id, added)
+  field_counts.grow(id, added)
   queues.add(to_push, queue, script_type, id)
   queued[#queued + 1] = id
   news.count(script_type, 'dispatched')

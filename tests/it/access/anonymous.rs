@@ -199,21 +199,21 @@ async fn calls_over_http_that_their_token_ends_under_are_answered_by_their_ids()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn strangers_who_take_every_place_make_way_for_whoever_has_a_token() {
+async fn connections_without_a_login_make_way_for_whoever_has_a_token() {
     let house = House::empty().await;
     let limits = Limits { connections: 8, ..Limits::default() };
     let (server, authority) = Server::guarded_within(&house.dispatcher, TokenKey::random(), limits).await;
     let guarded = Guarded { house, server, authority };
     let secret = guarded.secret(guarded.identity(&[Role::Caller]).await).await;
     let address = guarded.server.address;
-    // Somebody works already. A stranger who was there before has only opened a connection, the others ask again and again.
+    // Somebody works already. One connection was opened before and sent nothing, the others ask again and again.
     let mut silent = from([127, 0, 0, 2], address).await;
     let mine = Client::connect(&guarded.server.url(), Some(&secret)).await.unwrap();
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    let mut strangers = Vec::new();
+    let mut others = Vec::new();
     for number in 0..40 {
         let mut tcp = from([127, 0, 0, 1 + number % 4], address).await;
-        strangers.push(tokio::spawn(async move {
+        others.push(tokio::spawn(async move {
             loop {
                 let request = [head(&format!("content-length: {}", ping.len())), ping.to_owned()].concat();
                 let mut answer = [0; 1024];
@@ -239,11 +239,11 @@ async fn strangers_who_take_every_place_make_way_for_whoever_has_a_token() {
     for client in clients.iter().chain([&mine]) {
         job(client).await;
     }
-    strangers.iter().for_each(tokio::task::JoinHandle::abort);
+    others.iter().for_each(tokio::task::JoinHandle::abort);
 }
 
 #[tokio::test]
-async fn a_stranger_who_keeps_its_place_may_log_in_on_it_later() {
+async fn a_connection_that_stays_open_may_log_in_later() {
     let house = House::empty().await;
     let limits = Limits { connections: 4, ..Limits::default() };
     let (server, authority) = Server::guarded_within(&house.dispatcher, TokenKey::random(), limits).await;

@@ -1,4 +1,4 @@
-//! Connections of callers without a login, where callers must log in. They may use free places, and make way for others.
+//! Connections of callers without a login, where callers must log in. They make way for others.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -25,7 +25,7 @@ pub(super) fn announce() {
 
 /// All connections of callers without a login.
 #[derive(Debug, Default)]
-pub(super) struct Strangers {
+pub(super) struct AnonymousConnections {
     open: Mutex<Open>,
     /// The number closed for others since the last log line, and the time of that line.
     said: Mutex<(u64, Option<Instant>)>,
@@ -57,7 +57,7 @@ impl Open {
     }
 }
 
-impl Strangers {
+impl AnonymousConnections {
     fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -89,38 +89,38 @@ impl Strangers {
     }
 }
 
-/// The place of a connection, with or without a login.
+/// A connection, with or without a login.
 #[derive(Debug)]
-pub(super) struct Place {
-    strangers: Arc<Strangers>,
+pub(super) struct TrackedConnection {
+    anonymous: Arc<AnonymousConnections>,
     address: IpAddr,
     /// The token that closes the connection.
     end: CancellationToken,
     /// Its number and the start of its time without a login, while it has none.
-    stranger: Mutex<Option<(u64, Instant)>>,
+    since: Mutex<Option<(u64, Instant)>>,
 }
 
-impl Place {
-    pub(super) fn new(strangers: &Arc<Strangers>, address: IpAddr, end: CancellationToken, is_known: bool) -> Self {
-        let place = Self { strangers: Arc::clone(strangers), address: counted(address), end, stranger: Mutex::default() };
-        place.set_known(is_known);
-        place
+impl TrackedConnection {
+    pub(super) fn new(anonymous: &Arc<AnonymousConnections>, address: IpAddr, end: CancellationToken, is_known: bool) -> Self {
+        let tracked = Self { anonymous: Arc::clone(anonymous), address: counted(address), end, since: Mutex::default() };
+        tracked.set_known(is_known);
+        tracked
     }
 
     /// Records whether the connection has a login from now on.
     pub(super) fn set_known(&self, is_known: bool) {
-        let mut stranger = self.stranger();
-        match *stranger {
+        let mut since = self.since();
+        match *since {
             Some((number, _)) if is_known => {
-                self.strangers.open().change(self.address, |of| of.remove(&number));
-                *stranger = None;
+                self.anonymous.open().change(self.address, |of| of.remove(&number));
+                *since = None;
             }
             None if !is_known => {
-                let mut open = self.strangers.open();
+                let mut open = self.anonymous.open();
                 let number = open.next;
                 open.next += 1;
                 open.change(self.address, |of| of.insert(number, self.end.clone()));
-                *stranger = Some((number, Instant::now()));
+                *since = Some((number, Instant::now()));
             }
             _ => {}
         }
@@ -135,7 +135,7 @@ impl Place {
     /// Returns when it has been without a login for this long.
     async fn lasts(&self, time: Duration) {
         loop {
-            let been = self.stranger().map_or(Duration::ZERO, |(_, since)| since.elapsed());
+            let been = self.since().map_or(Duration::ZERO, |(_, since)| since.elapsed());
             match time.checked_sub(been) {
                 Some(left) if !left.is_zero() => tokio::time::sleep(left).await,
                 _ => return,
@@ -143,12 +143,12 @@ impl Place {
         }
     }
 
-    fn stranger(&self) -> MutexGuard<'_, Option<(u64, Instant)>> {
-        self.stranger.lock().unwrap_or_else(PoisonError::into_inner)
+    fn since(&self) -> MutexGuard<'_, Option<(u64, Instant)>> {
+        self.since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Place {
+impl Drop for TrackedConnection {
     fn drop(&mut self) {
         self.set_known(true);
     }
@@ -158,42 +158,42 @@ impl Drop for Place {
 mod tests {
     use super::*;
 
-    /// Returns the place of a connection from 192.0.2.`host`, and a token that shows when it is closed.
-    fn place(strangers: &Arc<Strangers>, host: u8) -> (Place, CancellationToken) {
+    /// Returns a connection from 192.0.2.`host`, and a token that shows when it is closed.
+    fn tracked(anonymous: &Arc<AnonymousConnections>, host: u8) -> (TrackedConnection, CancellationToken) {
         let end = CancellationToken::new();
-        (Place::new(strangers, IpAddr::from([192, 0, 2, host]), end.clone(), false), end)
+        (TrackedConnection::new(anonymous, IpAddr::from([192, 0, 2, host]), end.clone(), false), end)
     }
 
     #[test]
-    fn the_oldest_stranger_of_the_address_that_has_most_makes_way_and_nobody_who_has_logged_in() {
-        let strangers = Arc::default();
-        let places: Vec<_> = [1, 2, 2, 2, 3, 3].map(|host| place(&strangers, host)).into();
-        places[1].0.set_known(true);
-        places[4].0.set_known(true);
-        let closed = || places.iter().map(|(_, end)| u8::from(end.is_cancelled())).collect::<Vec<_>>();
+    fn the_oldest_connection_of_the_address_that_has_most_makes_way_and_nobody_who_has_logged_in() {
+        let anonymous = Arc::default();
+        let connections: Vec<_> = [1, 2, 2, 2, 3, 3].map(|host| tracked(&anonymous, host)).into();
+        connections[1].0.set_known(true);
+        connections[4].0.set_known(true);
+        let closed = || connections.iter().map(|(_, end)| u8::from(end.is_cancelled())).collect::<Vec<_>>();
         for expected in [[0, 0, 1, 0, 0, 0], [1, 0, 1, 0, 0, 0], [1, 0, 1, 1, 0, 0], [1, 0, 1, 1, 0, 1]] {
-            assert!(strangers.make_way(None));
+            assert!(anonymous.make_way(None));
             assert_eq!(closed(), expected);
         }
-        assert!(!strangers.make_way(None));
+        assert!(!anonymous.make_way(None));
         // After a logout, the caller counts as the newest one without a login.
-        places[4].0.set_known(false);
-        let another = place(&strangers, 3);
-        assert!(!strangers.make_way(Some(IpAddr::from([192, 0, 2, 1]))));
-        assert!(strangers.make_way(Some(IpAddr::from([192, 0, 2, 3]))) && places[4].1.is_cancelled() && !another.1.is_cancelled());
-        drop((places, another));
-        let open = strangers.open();
+        connections[4].0.set_known(false);
+        let another = tracked(&anonymous, 3);
+        assert!(!anonymous.make_way(Some(IpAddr::from([192, 0, 2, 1]))));
+        assert!(anonymous.make_way(Some(IpAddr::from([192, 0, 2, 3]))) && connections[4].1.is_cancelled() && !another.1.is_cancelled());
+        drop((connections, another));
+        let open = anonymous.open();
         assert!(open.of.is_empty() && open.ranks.is_empty());
     }
 
     #[tokio::test]
     async fn who_does_not_log_in_may_stay_for_a_time_and_who_does_for_good() {
         let time = Duration::from_millis(20);
-        let strangers = Arc::default();
-        let (stranger, known) = (place(&strangers, 1).0, place(&strangers, 1).0);
+        let anonymous = Arc::default();
+        let (unknown, known) = (tracked(&anonymous, 1).0, tracked(&anonymous, 1).0);
         known.set_known(true);
         let begun = Instant::now();
-        stranger.lasts(time).await;
+        unknown.lasts(time).await;
         assert!(begun.elapsed() >= time);
         assert!(tokio::time::timeout(5 * time, known.lasts(time)).await.is_err());
         // From now on its time counts from zero.

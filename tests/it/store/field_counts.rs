@@ -115,11 +115,11 @@ async fn a_stop_that_is_written_into_a_waiting_job_stops_it_before_it_starts() {
 async fn notes_are_kept_of_a_bounded_number_of_jobs_and_of_the_newest() {
     let redis = Redis::start().await;
     // A hash that is not there has no fields.
-    let code = "for id = 1, 50000 do notes.keep(tostring(id), 0, 'then') end
+    let code = "for id = 1, 50000 do field_counts.keep(tostring(id), 0, 'then') end
         local known = 0
-        for id = 1, 50000 do known = known + (notes.take(tostring(id)) and 1 or 0) end
-        notes.keep('new', 0, 'then')
-        return { known, notes.take('new') and 1 or 0, notes.take('new') and 1 or 0 }";
+        for id = 1, 50000 do known = known + (field_counts.take(tostring(id)) and 1 or 0) end
+        field_counts.keep('new', 0, 'then')
+        return { known, field_counts.take('new') and 1 or 0, field_counts.take('new') and 1 or 0 }";
     let script = script_behind_the_modules(code);
     let (known, new, again): (u64, u64, u64) = redis.run(&["EVAL", &script, "0", "0 server 1 1 1", "=1000", ""]).await;
     assert!((8192..=16384).contains(&known), "{known}");

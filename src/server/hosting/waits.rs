@@ -8,18 +8,18 @@ use crate::model::{ContextId, Queue, RunnerId, Target};
 
 impl Hosting {
     /// Makes the dispatcher explain jobs that wait for a turn.
-    pub(crate) fn explain_turns(&self) {
+    pub(crate) fn explain_waits(&self) {
         let hosting = self.clone();
-        self.0.dispatcher.explain_turns(Box::new(move |context, queue| hosting.waits_for_turn(context, queue)));
+        self.0.dispatcher.explain_waits(Box::new(move |context, queue| hosting.why_it_waits(context, queue)));
     }
 
     /// Returns the reason why the actors of this process will take jobs from a queue only later: their context or
     /// runner waits for its turn.
-    fn waits_for_turn(&self, context: ContextId, queue: &Queue) -> Option<String> {
+    fn why_it_waits(&self, context: ContextId, queue: &Queue) -> Option<String> {
         let most = self.0.settings.contexts_running;
         let group = queue.target.group();
         if let Some(runner) = group.and_then(RunnerId::of_group) {
-            let before = self.0.turns.before((context, runner))?;
+            let before = self.0.runner_permits.before((context, runner))?;
             return Some(format!(
                 "runner {runner} of context {context} waits for its turn: {most} local runners have actors at once (contexts_running), and {before} wait before it"
             ));

@@ -1,4 +1,4 @@
-use super::Named;
+use super::ScheduleArgs;
 use crate::cli::global::Global;
 use crate::cli::local_time::local_time;
 use crate::cli::output::{self, Line, Style};
@@ -7,7 +7,7 @@ use crate::client::{Client, code};
 use crate::exit::Usage;
 use crate::model::{Schedule, ScheduleId, tree};
 
-impl Named {
+impl ScheduleArgs {
     /// Returns the id of the named schedule.
     pub(super) async fn id(&self, client: &Client) -> anyhow::Result<ScheduleId> {
         match self.schedule.parse() {

@@ -1,4 +1,4 @@
--- Setbacks of the clock of Redis.
+-- Backward steps of the clock of Redis.
 --
 -- `hero:meta:reaped` has the time of the last check of leases. If it is in the future, the clock was set back since.
 -- Without correction, anything with a delay would be due only when the clock shows that time again. So that call makes
@@ -9,9 +9,9 @@
 -- The time itself is not held back until the clock reaches it again: after an erroneous step forward, nothing would end
 -- for as long as that step was.
 local try = commands.try
-local setback = {}
+local clock_step = {}
 
--- The minimum size of a setback, ms: a well-kept clock stays below it.
+-- The minimum size of a backward step, ms: a well-kept clock stays below it.
 local A_LITTLE = 1000
 -- The number of leases that a call ends sooner, and the number of entries that it checks.
 local MOST_LEASES, LOOKED_AT = 10000, 64
@@ -20,7 +20,7 @@ local KEPT = 86400
 -- The time within which a queued job is checked again, ms.
 local SOON = 60000
 
--- Enters a job anew that waits for its next attempt, or to be given up. `back`: the size of the setback, ms.
+-- Enters a job anew that waits for its next attempt, or to be given up. `back`: the size of the step, ms.
 local function look_at_job(id, due, back)
   local key = keys.job(id)
   local updated_at, run_at = unpack(try('HMGET', key, 'updated_at', 'run_at_ms') or {})
@@ -50,8 +50,8 @@ local WALKS = {
 }
 
 -- Returns the note: the time of the last check of leases and the time until which none expires, ms; the size of the
--- setback, if the search is not complete; the set that is being searched, and the position in it.
-function setback.last_look()
+-- step, if the search is not complete; the set that is being searched, and the position in it.
+function clock_step.last_look()
   local at, grace, back, walk, cursor = string.match(try('GET', keys.reaped) or '', '^(%d+) (%d+) ?(%d*) ?(%d*) ?(%d*)$')
   return {
     at = tonumber(at or 0), grace = tonumber(grace or 0), back = tonumber(back or 0) or 0, walk = tonumber(walk or nil), cursor = cursor,
@@ -59,7 +59,7 @@ function setback.last_look()
 end
 
 -- Notes the result of a check, if it is new.
-function setback.note(look)
+function clock_step.note(look)
   if math.abs(request.now - look.at) < A_LITTLE and not look.is_news then return end
   local noted = string.format('%.0f %.0f', request.now, look.grace)
   if look.walk then noted = string.format('%s %.0f %d %s', noted, look.back, look.walk, look.cursor) end
@@ -67,11 +67,11 @@ function setback.note(look)
 end
 
 -- True if the clock was set back after a check.
-function setback.is_behind(look) return look.at > request.now + A_LITTLE end
+function clock_step.is_behind(look) return look.at > request.now + A_LITTLE end
 
--- Does the next part of the work after a setback of the clock. `lease`: the length of a lease, ms.
-function setback.tend(look, lease)
-  if setback.is_behind(look) then
+-- Does the next part of the work after a backward step of the clock. `lease`: the length of a lease, ms.
+function clock_step.tend(look, lease)
+  if clock_step.is_behind(look) then
     local back = look.at - request.now
     leases.end_sooner(back, lease, MOST_LEASES)
     look.back, look.walk, look.cursor = look.back + back, 1, '0'
@@ -85,4 +85,4 @@ function setback.tend(look, lease)
   if not look.walk then look.back = 0 end
 end
 
-return setback
+return clock_step

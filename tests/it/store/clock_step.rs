@@ -164,7 +164,7 @@ async fn many_are_looked_through_some_with_each_call() {
 }
 
 #[tokio::test]
-async fn what_other_programs_wrote_is_late_by_the_setback_at_most_and_never_early() {
+async fn what_other_programs_wrote_is_late_by_the_step_at_most_and_never_early() {
     let (redis, store, now) = an_hour_ahead().await;
     let far = now.plus(HOUR * 1000);
     let due = |time: Timestamp| time.as_millis().to_string();

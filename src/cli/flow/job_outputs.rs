@@ -18,22 +18,22 @@ const DRAIN: Duration = Duration::from_secs(5);
 const WAITING: usize = 256;
 
 /// An output of a job.
-pub(super) enum Said {
+pub(super) enum JobOutput {
     Line(String, LogLine),
     Progress(String, Progress),
 }
 
 /// Follows the jobs of a flow.
-pub(super) struct Heard {
+pub(super) struct JobOutputs {
     client: Client,
     context: ContextId,
     listeners: JoinSet<JobId>,
     heard: HashSet<JobId>,
-    sender: mpsc::Sender<Said>,
-    said: mpsc::Receiver<Said>,
+    sender: mpsc::Sender<JobOutput>,
+    said: mpsc::Receiver<JobOutput>,
 }
 
-impl Heard {
+impl JobOutputs {
     pub(super) fn new(client: &Client, context: ContextId) -> Self {
         let (sender, said) = mpsc::channel(WAITING);
         let (listeners, heard) = Default::default();
@@ -56,12 +56,12 @@ impl Heard {
     }
 
     /// Returns the next output of any job.
-    pub(super) async fn next(&mut self) -> Option<Said> {
+    pub(super) async fn next(&mut self) -> Option<JobOutput> {
         self.said.recv().await
     }
 
     /// Returns the remaining output when all jobs have ended.
-    pub(super) async fn rest(mut self) -> Vec<Said> {
+    pub(super) async fn rest(mut self) -> Vec<JobOutput> {
         let (deadline, mut rest) = (Instant::now() + DRAIN, Vec::new());
         drop(self.sender);
         loop {
@@ -77,11 +77,11 @@ impl Heard {
 }
 
 /// Forwards the output of a job until it has ended.
-async fn listen(client: Client, context: ContextId, (name, id): (String, JobId), sender: mpsc::Sender<Said>) -> JobId {
+async fn listen(client: Client, context: ContextId, (name, id): (String, JobId), sender: mpsc::Sender<JobOutput>) -> JobId {
     let lines = async {
         let Ok(mut lines) = client.follow_logs(context, &id, None).await else { return };
         while let Some(line) = next(&mut lines).await {
-            if sender.send(Said::Line(name.clone(), line)).await.is_err() {
+            if sender.send(JobOutput::Line(name.clone(), line)).await.is_err() {
                 return;
             }
         }
@@ -90,7 +90,7 @@ async fn listen(client: Client, context: ContextId, (name, id): (String, JobId),
         let Ok(mut changes) = client.follow_job(context, &id).await else { return };
         while let Some(change) = next(&mut changes).await {
             if let Some(progress) = change.progress
-                && sender.send(Said::Progress(name.clone(), progress)).await.is_err()
+                && sender.send(JobOutput::Progress(name.clone(), progress)).await.is_err()
             {
                 return;
             }

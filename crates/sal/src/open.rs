@@ -12,35 +12,35 @@ use hero_model::excerpt;
 pub(super) const PRIVATE: u32 = 0o700;
 
 /// Opens a file below a directory, and nothing else: a pipe would block until its other end is opened.
-pub(super) fn open(directory: &Dir, place: &Path, options: &mut OpenOptions) -> Result<File, Why> {
+pub(super) fn open(directory: &Dir, place: &Path, options: &mut OpenOptions) -> Result<File, FileError> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     #[expect(clippy::cast_possible_wrap, reason = "that is how the flags of open are given")]
     options.mode(0o600).custom_flags(flags.bits() as i32);
     let file = directory.open_with(place, options)?;
     match file.metadata()? {
         found if found.is_file() => Ok(file),
-        found if found.is_dir() => Err(Why::Told("that is a directory".to_owned())),
-        _ => Err(Why::Told("that is no file".to_owned())),
+        found if found.is_dir() => Err(FileError::Other("that is a directory".to_owned())),
+        _ => Err(FileError::Other("that is no file".to_owned())),
     }
 }
 
 /// Why an operation failed.
-pub(super) enum Why {
+pub(super) enum FileError {
     Io(io::Error),
-    Told(String),
+    Other(String),
 }
 
-impl From<io::Error> for Why {
+impl From<io::Error> for FileError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl Why {
+impl FileError {
     pub(super) fn of(self, path: &str) -> String {
         match self {
             Self::Io(error) => told(path, &error),
-            Self::Told(why) => format!("{path}: {why}"),
+            Self::Other(why) => format!("{path}: {why}"),
         }
     }
 }

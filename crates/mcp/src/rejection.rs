@@ -10,7 +10,7 @@ use super::MOST_VALUES;
 
 /// Why a message is refused.
 #[derive(Debug)]
-pub(super) enum Wrong {
+pub(super) enum Rejection {
     /// It has too many values.
     TooMany,
     /// It has more bytes than this.
@@ -47,13 +47,13 @@ impl What {
     }
 }
 
-impl From<What> for Wrong {
+impl From<What> for Rejection {
     fn from(what: What) -> Self {
         Self::Request(what, None)
     }
 }
 
-impl Wrong {
+impl Rejection {
     /// The text for a message that is too large, which is refused before it is read.
     fn too_large(&self) -> Option<String> {
         match self {

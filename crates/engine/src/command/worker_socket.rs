@@ -16,7 +16,7 @@ const MOST_UNSENT: usize = 256 << 10;
 ///
 /// Reads and writes never wait for each other: the worker may be writing a long answer while this side has much to
 /// send.
-pub(super) struct Worker {
+pub(super) struct WorkerSocket {
     socket: UnixStream,
     inbox: Inbox,
     outbox: Vec<u8>,
@@ -25,7 +25,7 @@ pub(super) struct Worker {
 }
 
 /// A message from the worker.
-pub(super) enum Said {
+pub(super) enum WorkerMessage {
     Frame(ToEngine<'static>),
     /// A whole frame of an unknown form.
     Unreadable(String),
@@ -33,7 +33,7 @@ pub(super) enum Said {
     Gone,
 }
 
-impl Worker {
+impl WorkerSocket {
     /// Opens the socket that is descriptor 0.
     pub(super) fn open() -> io::Result<Self> {
         let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
@@ -49,23 +49,23 @@ impl Worker {
     }
 
     /// Waits for the next frame.
-    pub(super) fn next(&mut self) -> Said {
+    pub(super) fn next(&mut self) -> WorkerMessage {
         loop {
             if let Some(said) = self.arrived() {
                 return said;
             }
             if !self.read() {
-                return Said::Gone;
+                return WorkerMessage::Gone;
             }
         }
     }
 
     /// Returns the next frame that has arrived.
-    pub(super) fn arrived(&mut self) -> Option<Said> {
+    pub(super) fn arrived(&mut self) -> Option<WorkerMessage> {
         match self.inbox.take() {
-            Ok(frame) => frame.map(Said::Frame),
-            Err(FrameError::Unreadable(error)) => Some(Said::Unreadable(error.to_string())),
-            Err(FrameError::TooLarge(_)) => Some(Said::Gone),
+            Ok(frame) => frame.map(WorkerMessage::Frame),
+            Err(FrameError::Unreadable(error)) => Some(WorkerMessage::Unreadable(error.to_string())),
+            Err(FrameError::TooLarge(_)) => Some(WorkerMessage::Gone),
         }
     }
 
@@ -93,7 +93,7 @@ impl Worker {
         self.outbox.len() - self.written < MOST_UNSENT
     }
 
-    /// Sends frames as far as the worker reads; [`Worker::go_on`] sends the rest.
+    /// Sends frames as far as the worker reads; [`WorkerSocket::go_on`] sends the rest.
     pub(super) fn send(&mut self, frames: Vec<FromEngine>) {
         for frame in frames {
             frame::encode_fitting(frame, &mut self.outbox);
@@ -132,7 +132,7 @@ impl Worker {
     }
 }
 
-impl AsFd for Worker {
+impl AsFd for WorkerSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

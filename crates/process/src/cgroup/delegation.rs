@@ -17,7 +17,7 @@ const DELEGATED: [&str; 2] = ["trusted.delegate", "user.delegate"];
 
 /// A subtree that was delegated to this process.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Delegation {
     /// Its inner node.
     pub(super) base: PathBuf,
     /// Whether this process is in the group of the server already.
@@ -25,7 +25,7 @@ pub(super) struct Place {
 }
 
 /// Finds the subtree, or returns the reason why there is none.
-pub(super) fn place() -> Result<Place, String> {
+pub(super) fn find() -> Result<Delegation, String> {
     let read = |file: &str| fs::read(file).map_err(|error| format!("{file} cannot be read: {error}"));
     let own = own(&String::from_utf8_lossy(&read("/proc/self/cgroup")?))?;
     let (directory, top) = directory(&own, &read("/proc/self/mountinfo")?)?;
@@ -48,7 +48,7 @@ pub(super) fn place() -> Result<Place, String> {
             return Err(format!("other processes are in {}", base.display()));
         }
     }
-    Ok(Place { base, is_inside })
+    Ok(Delegation { base, is_inside })
 }
 
 /// Returns the group of this process, from its list of groups.

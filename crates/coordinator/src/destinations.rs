@@ -2,17 +2,17 @@ use std::sync::Arc;
 
 use super::Error;
 use super::routes::Node;
-use hero_model::{Address, Name, Place};
+use hero_model::{Address, AddressTarget, Name};
 
 /// The destinations of messages and of the jobs of runners in the settings of a server. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct Destinations {
     /// The nodes whose Redis is configured.
     nodes: Arc<[Name]>,
     has_mycelium: bool,
 }
 
-impl Known {
+impl Destinations {
     /// Creates the destinations of a server with these nodes, and with a Mycelium node or without.
     pub fn new(nodes: &[Node], has_mycelium: bool) -> Self {
         Self { nodes: nodes.iter().filter(|node| node.redis.is_some()).map(|node| node.name.clone()).collect(), has_mycelium }
@@ -20,13 +20,13 @@ impl Known {
 
     /// Checks whether an address leads somewhere, as far as this server knows.
     pub(super) fn check(&self, address: &Address) -> Result<(), Error> {
-        let message = match address.place() {
-            Place::Node(name) if !self.nodes.contains(&name) => {
+        let message = match address.target() {
+            AddressTarget::Node(name) if !self.nodes.contains(&name) => {
                 let named = self.nodes.iter().map(Name::as_str).collect::<Vec<_>>().join(", ");
                 let named = if named.is_empty() { "nobody" } else { &named };
                 format!("node {name} is unknown here; the setting node_redis (NAME=URL) names {named}")
             }
-            Place::MyceliumIp(_) | Place::MyceliumKey(_) if !self.has_mycelium => {
+            AddressTarget::MyceliumIp(_) | AddressTarget::MyceliumKey(_) if !self.has_mycelium => {
                 "is that of a node of Mycelium, and this server has none (setting mycelium_url)".to_owned()
             }
             _ => return Ok(()),

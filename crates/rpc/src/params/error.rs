@@ -7,14 +7,14 @@ use hero_model::{Beyond, excerpt, without_position};
 
 /// A fault in the parameters of a call, with its place, described for the caller.
 #[derive(Debug)]
-pub struct Fault {
+pub struct ParamsError {
     /// The path of the wrong value, such as `jobs[3].labels.colour`. Empty if it concerns all parameters together.
     path: String,
-    wrong: Wrong,
+    wrong: ParamsErrorKind,
 }
 
 #[derive(Debug)]
-enum Wrong {
+enum ParamsErrorKind {
     Missing,
     Twice,
     /// The parameter does not exist. The text lists those that do.
@@ -24,7 +24,7 @@ enum Wrong {
         given: String,
     },
     /// The message of the reader of the value.
-    Said(String),
+    Other(String),
 }
 
 /// The most characters of a given value that a message repeats.
@@ -32,15 +32,15 @@ const LONGEST: usize = 48;
 /// Messages repeat no values of this parameter: they may be secrets, and refusals are logged.
 const SECRET: &str = "env_vars";
 
-impl Fault {
+impl ParamsError {
     /// Returns the fault of an unknown parameter `name`; `known` are those that exist.
     pub(super) fn unknown<T: AsRef<str>>(name: &str, known: &[T]) -> Self {
-        Self { path: String::new(), wrong: Wrong::Unknown(listed(known)) }.inside(name)
+        Self { path: String::new(), wrong: ParamsErrorKind::Unknown(listed(known)) }.inside(name)
     }
 
     /// Returns the fault of a repeated parameter.
     pub(super) fn twice(name: &str) -> Self {
-        Self { path: String::new(), wrong: Wrong::Twice }.inside(name)
+        Self { path: String::new(), wrong: ParamsErrorKind::Twice }.inside(name)
     }
 
     /// Returns an error of the JSON parser without its line and column, because they belong to a text that the caller never saw.
@@ -50,12 +50,12 @@ impl Fault {
 
     /// Returns the fault of a number in free JSON that scripts cannot represent.
     pub(super) fn beyond(beyond: &Beyond) -> Self {
-        Self { path: beyond.path.clone(), wrong: Wrong::Said(format!("{} is {}", beyond.number, Beyond::HINT)) }
+        Self { path: beyond.path.clone(), wrong: ParamsErrorKind::Other(format!("{} is {}", beyond.number, Beyond::HINT)) }
     }
 
     /// Returns this fault with the number in the caller's spelling, because the parser has rounded it.
     pub(super) fn with_number(mut self, beyond: Beyond) -> Self {
-        if let Wrong::Value { given, .. } = &mut self.wrong
+        if let ParamsErrorKind::Value { given, .. } = &mut self.wrong
             && self.path == beyond.path
             && !self.path.contains(SECRET)
         {
@@ -66,7 +66,7 @@ impl Fault {
 
     /// Returns this fault with `words` as the expected values.
     pub(super) fn of_words(mut self, words: &[&str]) -> Self {
-        if let Wrong::Value { expected, .. } = &mut self.wrong {
+        if let ParamsErrorKind::Value { expected, .. } = &mut self.wrong {
             *expected = one_of(words);
         }
         self
@@ -74,7 +74,7 @@ impl Fault {
 
     /// Returns this fault with the member `name` before its path.
     pub(super) fn inside(mut self, name: &str) -> Self {
-        if let Wrong::Value { given, .. } = &mut self.wrong
+        if let ParamsErrorKind::Value { given, .. } = &mut self.wrong
             && name == SECRET
         {
             *given = kind_of(given).to_owned();
@@ -96,30 +96,30 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ParamsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = &self.path;
         match &self.wrong {
-            Wrong::Missing => write!(f, "parameter `{path}` is missing"),
-            Wrong::Twice => write!(f, "parameter `{path}` is given twice"),
-            Wrong::Unknown(known) => write!(f, "unknown parameter `{path}`; known: {known}"),
-            Wrong::Value { expected, given } if path.is_empty() => write!(f, "expected {expected}, but got {given}"),
-            Wrong::Value { expected, given } => write!(f, "parameter `{path}`: expected {expected}, but got {given}"),
-            Wrong::Said(text) if path.is_empty() => f.write_str(text),
-            Wrong::Said(text) => write!(f, "parameter `{path}`: {text}"),
+            ParamsErrorKind::Missing => write!(f, "parameter `{path}` is missing"),
+            ParamsErrorKind::Twice => write!(f, "parameter `{path}` is given twice"),
+            ParamsErrorKind::Unknown(known) => write!(f, "unknown parameter `{path}`; known: {known}"),
+            ParamsErrorKind::Value { expected, given } if path.is_empty() => write!(f, "expected {expected}, but got {given}"),
+            ParamsErrorKind::Value { expected, given } => write!(f, "parameter `{path}`: expected {expected}, but got {given}"),
+            ParamsErrorKind::Other(text) if path.is_empty() => f.write_str(text),
+            ParamsErrorKind::Other(text) => write!(f, "parameter `{path}`: {text}"),
         }
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ParamsError {}
 
-impl Error for Fault {
+impl Error for ParamsError {
     fn custom<T: fmt::Display>(text: T) -> Self {
-        Self { path: String::new(), wrong: Wrong::Said(text.to_string()) }
+        Self { path: String::new(), wrong: ParamsErrorKind::Other(text.to_string()) }
     }
 
     fn invalid_type(given: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self { path: String::new(), wrong: Wrong::Value { expected: in_words(expected), given: shown(given) } }
+        Self { path: String::new(), wrong: ParamsErrorKind::Value { expected: in_words(expected), given: shown(given) } }
     }
 
     fn invalid_value(given: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -127,11 +127,11 @@ impl Error for Fault {
     }
 
     fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
-        Self { path: String::new(), wrong: Wrong::Value { expected: in_words(expected), given: format!("an array of {length}") } }
+        Self { path: String::new(), wrong: ParamsErrorKind::Value { expected: in_words(expected), given: format!("an array of {length}") } }
     }
 
     fn unknown_variant(word: &str, words: &'static [&'static str]) -> Self {
-        Self { path: String::new(), wrong: Wrong::Value { expected: one_of(words), given: shown(Unexpected::Str(word)) } }
+        Self { path: String::new(), wrong: ParamsErrorKind::Value { expected: one_of(words), given: shown(Unexpected::Str(word)) } }
     }
 
     fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
@@ -139,7 +139,7 @@ impl Error for Fault {
     }
 
     fn missing_field(name: &'static str) -> Self {
-        Self { path: String::new(), wrong: Wrong::Missing }.inside(name)
+        Self { path: String::new(), wrong: ParamsErrorKind::Missing }.inside(name)
     }
 
     fn duplicate_field(name: &'static str) -> Self {

@@ -8,21 +8,21 @@ use hero_model::Timestamp;
 
 /// Jobs whose times are out of order by less than this are always found, in ms.
 const LITTLE: i64 = 1000;
-/// The suffix of a setback's field among the time offsets, after the key of the index.
+/// The suffix of a backward step's field among the time offsets, after the key of the index.
 const BACK: &str = ":back";
 /// The number of the newest hours that are checked.
 const HOURS: usize = 3;
 
-/// Setbacks of Redis' clock. After one, jobs enter the index of an hour with earlier times than some jobs before them. A list by time must
-/// then search further, by the length of the setback.
+/// Backward steps of Redis' clock. After one, jobs enter the index of an hour with earlier times than some jobs before them. A list by time must
+/// then search further, by the length of the step.
 impl Maintenance<'_> {
     /// Sets the clock by Redis. Returns false if Redis took too long to answer, so that the clock goes on unchanged.
     pub async fn set_clock(self) -> Result<bool, Error> {
         let before = std::time::Instant::now();
         let (seconds, micros): (i64, i64) = self.0.commands.call(&redis::cmd("TIME")).await?;
         let set = self.0.clock.set(Timestamp::from_millis(seconds * 1000 + micros / 1000), before.elapsed());
-        if let Some(back) = self.0.clock.setback().filter(|back| *back > LITTLE) {
-            match self.note_setback(back).await {
+        if let Some(back) = self.0.clock.step_back().filter(|back| *back > LITTLE) {
+            match self.note_step_back(back).await {
                 Ok(hours) => {
                     if self.0.clock.has_noted(back) || hours > 0 {
                         let seconds = back as f64 / 1000.0;
@@ -55,7 +55,7 @@ impl Maintenance<'_> {
     }
 
     /// Records how far the jobs of each hour that may come again are out of order. Returns the number of hours for which that was new.
-    async fn note_setback(self, back: i64) -> Result<usize, Error> {
+    async fn note_step_back(self, back: i64) -> Result<usize, Error> {
         let mut news = 0;
         let now = self.0.clock.now();
         let (first, last) = (now.hour(), Timestamp::from_millis(now.as_millis().saturating_add(back)).hour());
@@ -84,7 +84,7 @@ fn field(keys: &Keys, hour: &str) -> String {
     keys.index_of_hour(hour) + BACK
 }
 
-/// Returns the index whose setback a field of the time offsets records, if it records one.
+/// Returns the index whose step a field of the time offsets records, if it records one.
 pub(super) fn set_back(field: &str) -> Option<&str> {
     field.strip_suffix(BACK)
 }

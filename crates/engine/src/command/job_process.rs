@@ -12,7 +12,7 @@ use super::ending::Ending;
 use super::held::Bounds;
 use super::lines::{JobLines, Stream};
 use super::process::{Process, Status};
-use super::worker::{Said, Worker};
+use super::worker_socket::{WorkerMessage, WorkerSocket};
 use super::{Lost, usage};
 use crate::frame::{FromEngine, ToEngine};
 use crate::{EngineJob, Limits};
@@ -53,8 +53,8 @@ pub(super) struct Ended {
 }
 
 /// The process of a job while it runs.
-pub(super) struct Attempt<'a> {
-    pub(super) worker: &'a mut Worker,
+pub(super) struct JobProcess<'a> {
+    pub(super) worker: &'a mut WorkerSocket,
     pub(super) limits: &'a Limits,
     pub(super) bounds: Bounds<'a>,
     /// The processes that stay when the job has ended.
@@ -63,7 +63,7 @@ pub(super) struct Attempt<'a> {
     pub(super) init: Option<&'a Init>,
 }
 
-impl Attempt<'_> {
+impl JobProcess<'_> {
     /// Watches a process to its end, and ends everything that it started.
     pub(super) fn watch(&mut self, job: &EngineJob, mut process: Process, mut answer: Answer, began: Instant) -> Result<Ended, Lost> {
         let adopter = self.init.map(Init::pid);
@@ -107,10 +107,10 @@ impl Attempt<'_> {
             // A stop sent right after its job may have arrived with it.
             while let Some(said) = self.worker.arrived() {
                 match said {
-                    Said::Frame(ToEngine::Stop) if ending.is_none() => (ending, kill_at) = self.ask_to_end(Ending::Stopped),
-                    Said::Frame(ToEngine::Answer { answer }) => process.asking.answered(answer),
-                    Said::Frame(_) | Said::Unreadable(_) => {}
-                    Said::Gone => gone = true,
+                    WorkerMessage::Frame(ToEngine::Stop) if ending.is_none() => (ending, kill_at) = self.ask_to_end(Ending::Stopped),
+                    WorkerMessage::Frame(ToEngine::Answer { answer }) => process.asking.answered(answer),
+                    WorkerMessage::Frame(_) | WorkerMessage::Unreadable(_) => {}
+                    WorkerMessage::Gone => gone = true,
                 }
             }
             self.ask(&mut process, &mut lines, ending.is_some());
@@ -214,10 +214,10 @@ impl Attempt<'_> {
             // The answer may have been read when the process ended.
             while let Some(said) = self.worker.arrived() {
                 match said {
-                    Said::Frame(ToEngine::Answer { answer }) => process.asking.answered(answer),
-                    Said::Frame(ToEngine::Stop) => is_stopped = true,
-                    Said::Frame(_) | Said::Unreadable(_) => {}
-                    Said::Gone => return (None, true),
+                    WorkerMessage::Frame(ToEngine::Answer { answer }) => process.asking.answered(answer),
+                    WorkerMessage::Frame(ToEngine::Stop) => is_stopped = true,
+                    WorkerMessage::Frame(_) | WorkerMessage::Unreadable(_) => {}
+                    WorkerMessage::Gone => return (None, true),
                 }
             }
             self.ask(process, lines, false);

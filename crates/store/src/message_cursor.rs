@@ -6,25 +6,25 @@ use hero_model::MessageKey;
 
 /// The place in the messages of a status before a page, as a cursor names it: the page begins after this message, `{ms}-{caller}:{number}`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct StatusPlace {
+pub struct StatusCursor {
     /// The time when the message got the status.
     pub(super) since: Score,
     /// The name of the message.
     pub(super) key: MessageKey,
 }
 
-impl StatusPlace {
+impl StatusCursor {
     /// The place before all messages.
     pub(super) const FIRST: Self = Self { since: Score::HIGHEST, key: MessageKey { caller_id: 0, message_id: 0 } };
 }
 
-impl fmt::Display for StatusPlace {
+impl fmt::Display for StatusCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}:{}", self.since, self.key.caller_id, self.key.message_id)
     }
 }
 
-impl FromStr for StatusPlace {
+impl FromStr for StatusCursor {
     type Err = ();
 
     fn from_str(cursor: &str) -> Result<Self, ()> {
@@ -35,14 +35,14 @@ impl FromStr for StatusPlace {
 
 /// The place where a page of a list of messages begins, as a cursor names it: `{position}-{caller}:{number}`, or `{position}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ListPlace {
+pub struct ListCursor {
     /// The number of elements before it.
     pub(super) position: usize,
     /// The message that the page begins with, which may have moved by now; nothing if no message was near.
     pub(super) first: Option<MessageKey>,
 }
 
-impl fmt::Display for ListPlace {
+impl fmt::Display for ListCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.first {
             Some(key) => write!(f, "{}-{}:{}", self.position, key.caller_id, key.message_id),
@@ -51,7 +51,7 @@ impl fmt::Display for ListPlace {
     }
 }
 
-impl FromStr for ListPlace {
+impl FromStr for ListCursor {
     type Err = ();
 
     fn from_str(cursor: &str) -> Result<Self, ()> {
@@ -75,14 +75,14 @@ mod tests {
     fn a_cursor_is_read_back_and_one_of_nonsense_refused() {
         let key = MessageKey { caller_id: 12, message_id: 101 };
         for since in [Score(1_763_000_000_000.0), Score(1.5), Score(-2.0), Score::HIGHEST] {
-            let place = StatusPlace { since, key };
+            let place = StatusCursor { since, key };
             assert_eq!(place.to_string().parse(), Ok(place));
         }
-        for place in [ListPlace { position: 20, first: Some(key) }, ListPlace { position: 20, first: None }] {
+        for place in [ListCursor { position: 20, first: Some(key) }, ListCursor { position: 20, first: None }] {
             assert_eq!(place.to_string().parse(), Ok(place));
         }
         for bad in ["", "x", "5-", "-", "5-1", "5-1:", "5-01:2", "5-message:1:2", "NaN-1:2", "5-1:4294967296", "1-18446744073709551615"] {
-            assert_eq!((bad.parse::<StatusPlace>(), bad.parse::<ListPlace>()), (Err(()), Err(())), "{bad}");
+            assert_eq!((bad.parse::<StatusCursor>(), bad.parse::<ListCursor>()), (Err(()), Err(())), "{bad}");
         }
     }
 }
