@@ -160,7 +160,7 @@ test.each([
   [{ code: 4001, message: "the user said no" }, "the user said no"],
 ])("a wallet that does not sign (%j) ends the calls at once, over a WebSocket and over HTTP", async (reason, why) => {
   await using server = await fake((request, socket) => {
-    answer(socket, request, `hero:127.0.0.1:${server.port}:nonce`);
+    answer(socket, request, `hero:127.0.0.1:${server.port}:random:1795255200`);
   });
   const login = wallet({ publicKey: "04", sign: () => Promise.reject(reason) });
   using hero = connect(server.url, { reconnect: { ...quick.reconnect, attempts: 2 }, login });
@@ -170,7 +170,9 @@ test.each([
   expect(server.connections).toBe(1);
   const given: typeof fetch = (_, init) => {
     const { id } = JSON.parse(init?.body as string) as { id: number };
-    return Promise.resolve(Response.json({ jsonrpc: "2.0", id, result: `hero:127.0.0.1:${server.port}:nonce` }));
+    return Promise.resolve(
+      Response.json({ jsonrpc: "2.0", id, result: `hero:127.0.0.1:${server.port}:random:1795255200` }),
+    );
   };
   using overHttp = connectHttp(server.url, { login, fetch: given });
   expect(await failure(overHttp.whoami())).toMatchObject({ name: "LoginRefused", message: error.message });
@@ -179,7 +181,7 @@ test.each([
 test("a server that ends each connection in the middle of the login is given up after as many attempts", async () => {
   await using server = await fake((request, socket) => {
     if (request.method === "authenticate") socket.terminate();
-    else answer(socket, request, `hero:127.0.0.1:${server.port}:nonce`);
+    else answer(socket, request, `hero:127.0.0.1:${server.port}:random:1795255200`);
   });
   const login = wallet({ publicKey: "04", sign: () => "signature" });
   using hero = connect(server.url, { reconnect: { attempts: 3, firstAttempts: 3, minDelay: 0.01 }, login });
