@@ -18,9 +18,8 @@ import type { LoggedIn } from "./generated/types.js";
 import { BAD_PORT, BAD_TOKEN, noHttp, passing, untrusted } from "./explain.js";
 import { Hero } from "./hero.js";
 import type { Login } from "./options.js";
-import { LONGEST, needNumbers } from "./numbers.js";
+import { GRACE, LONGEST, needNumbers } from "./numbers.js";
 import { loginFailed } from "./transport.js";
-import { GRACE } from "./underway.js";
 import type { Token } from "./websocket.js";
 
 /** Options of calls over HTTP. */

@@ -18,6 +18,7 @@ import {
   ProtocolError,
   QueueFull,
   RpcError,
+  SocketClient,
   type Status,
   stopJob,
   TooManyCalls,
@@ -316,6 +317,20 @@ test("a client gives up after as many attempts as it was told, and the next call
   }, port);
   expect(await ping(client)).toBe("pong");
   expect(again.connections).toBe(1);
+});
+
+test("a client that is closed while it logs in stays closed", async () => {
+  let loggedIn: (() => void) | undefined;
+  const login = () => new Promise<void>((resolve) => (loggedIn = resolve));
+  // Its connection says nothing of its end.
+  const silent = { url: "memory://silent", open: () => Promise.resolve({ send: vi.fn(), close: vi.fn() }) };
+  const client = new SocketClient(silent, { login });
+  const called = failure(ping(client));
+  await vi.waitFor(() => expect(loggedIn).toBeDefined());
+  client.close();
+  loggedIn?.();
+  expect(await called).toBeInstanceOf(ClientClosed);
+  expect(client.status.state).toBe("closed");
 });
 
 test("a server that says nothing is asked by a ping, and left if it says nothing more", async () => {
