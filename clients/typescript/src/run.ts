@@ -56,8 +56,8 @@ const wait = async (
   first?: keyof Methods,
 ): Promise<unknown> => {
   needNumbers({ wait_timeout: seconds, callTimeout });
-  const begun = Date.now();
-  const passed = () => (Date.now() - begun) / 1000;
+  const begun = performance.now();
+  const passed = () => Math.round(performance.now() - begun) / 1000;
   let method = first;
   let given = params;
   let sent = false;

@@ -145,7 +145,7 @@ export class SocketClient implements Client {
     let waits = false;
     for (const call of this.#calls.values()) {
       waits ||= call.until < Infinity;
-      if (Date.now() > call.until + GRACE * 1000) this.#expire(call, (call.options.wait ?? 0) + GRACE);
+      if (performance.now() > call.until + GRACE * 1000) this.#expire(call, (call.options.wait ?? 0) + GRACE);
     }
     if (!waits) {
       clearInterval(this.#sweeper);

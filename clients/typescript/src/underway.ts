@@ -23,7 +23,7 @@ export interface Call {
   /** The number of messages that had arrived when it was sent. */
   heardBefore: number;
   size: number;
-  /** The time when its wait ends; infinite if it does not wait. */
+  /** When its wait ends, by `performance.now()`; infinite if it does not wait. */
   until: number;
   clear?: () => void;
 }
@@ -47,12 +47,12 @@ export const newCall = (
   lost: 0,
   heardBefore: 0,
   size: 0,
-  until: Date.now() + (options.wait ?? Infinity) * 1000,
+  until: performance.now() + (options.wait ?? Infinity) * 1000,
 });
 
 /** Writes a call. A wait that was sent before, or that waited for a connection, gets the rest of its time. */
 export const encode = ({ id, method, params, options, until }: Call): string => {
-  const left = (until - Date.now()) / 1000;
+  const left = (until - performance.now()) / 1000;
   const given = left < (options.wait ?? 0) - 0.01 ? { ...params, wait_timeout: Math.max(0, left) } : params;
   return JSON.stringify({ jsonrpc: "2.0", id, method, params: given });
 };
