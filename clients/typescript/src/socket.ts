@@ -114,12 +114,11 @@ export class SocketClient implements Client {
 
   close(): void {
     if (this.#closed) return;
-    this.#set({ state: "closed" });
+    this.#fail(new ClientClosed(), { state: "closed" });
     this.#stopping.abort();
     clearInterval(this.#sweeper);
     this.#skip?.();
     this.#leave()?.close(1000);
-    this.#fail(new ClientClosed());
   }
 
   [Symbol.dispose](): void {
@@ -190,9 +189,13 @@ export class SocketClient implements Client {
     call.resolve(message.result as never);
   }
 
-  #fail(error: Error): void {
+  /** Fails everything that is pending. A watcher of the status may already make the next call. */
+  #fail(error: Error, status: Status): void {
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
     this.#queue = [];
-    for (const call of this.#calls.values()) this.#drop(call, error);
+    this.#set(status);
+    for (const call of calls) this.#drop(call, error);
     this.#tellListeners(error);
   }
 
@@ -230,8 +233,7 @@ export class SocketClient implements Client {
         kind === "login"
           ? new LoginRefused(error.message, { cause: error })
           : new ConnectionFailed(error.message, this.url, this.#attempt, { cause: error });
-      this.#set({ state: "down", error: final });
-      this.#fail(final);
+      this.#fail(final, { state: "down", error: final });
       return false;
     }
     this.#set({ state: "waiting", attempt: this.#attempt, delay, error });

@@ -9,6 +9,7 @@ import {
   connect,
   ConnectionFailed,
   createClient,
+  type Ear,
   followLogs,
   getJob,
   LoginRefused,
@@ -26,6 +27,7 @@ import {
   type WebSocketClass,
 } from "../src/index.js";
 import { connectHttp } from "../src/http.js";
+import { memory } from "../src/memory.js";
 import { answer, failure, fake, item, quick, reaches, tcp } from "./support.js";
 
 test("a server that is not there is told at once, with its address and what to do", async () => {
@@ -317,6 +319,26 @@ test("a client gives up after as many attempts as it was told, and the next call
   }, port);
   expect(await ping(client)).toBe("pong");
   expect(again.connections).toBe(1);
+});
+
+test("a call that is made as the client gives up begins another search, and gets its own answer", async () => {
+  const there = memory({ ping: () => "pong" });
+  let isThere = false;
+  const transport = {
+    url: "memory://late",
+    open: (ear: Ear, signal: AbortSignal) =>
+      isThere ? there.open(ear, signal) : Promise.reject(new Error("nobody is there")),
+  };
+  using client = new SocketClient(transport, { maxCalls: 1 });
+  let second: Promise<unknown> | undefined;
+  client.onStatus(({ state }) => {
+    if (state !== "down") return;
+    isThere = true;
+    second = ping(client);
+  });
+  expect(await failure(ping(client))).toBeInstanceOf(ConnectionFailed);
+  expect(await second).toBe("pong");
+  expect(client.status.state).toBe("open");
 });
 
 test("a client that is closed while it logs in stays closed", async () => {
