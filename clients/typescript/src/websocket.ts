@@ -27,8 +27,11 @@ export interface WebSocketLike {
 /** A class of WebSockets. The second argument is only given if there is a token. */
 export type WebSocketClass = new (url: string, options?: never) => WebSocketLike;
 
-/** Makes connections over WebSockets. */
-export const webSocket = (url: string, options: WebSocketOptions = {}): Transport => {
+/** Makes connections over WebSockets. Also accepts a bare `host:port`. */
+export const webSocket = (address: string, options: WebSocketOptions = {}): Transport => {
+  // Errors show the address. What stands before an @ may be a password.
+  if (address.includes("@")) throw new TypeError("an address has no password in it; give `token` or `login`");
+  const url = address.replace(/^(?!.*:\/\/)/s, "ws://");
   const { connectTimeout: seconds = 10, token: given } = options;
   const renews = typeof given === "function";
   needNumbers({ connectTimeout: seconds });
