@@ -237,6 +237,33 @@ async def test_whoever_leaves_unsubscribes_also_when_the_loop_was_only_left() ->
         assert await ended.get() == "s3"
 
 
+async def test_whoever_leaves_while_a_subscription_is_resumed_leaves_nothing_behind(Hero: Any) -> None:
+    opened, asked, left = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    ended: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+    async def script(talk: Talk) -> None:
+        call = await talk.call()
+        if talk.number == 0:
+            await talk.answer(call, "s0")
+            await opened.wait()
+            return talk.cut()
+        asked.set()
+        await left.wait()
+        await talk.answer(call, "s1")
+        call = await talk.call()
+        await ended.put(call)
+        await talk.answer(call, True)
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        async with hero.subscribe_events():
+            opened.set()
+            await asked.wait()
+        left.set()
+        call = await ended.get()
+    assert (call["method"], call["params"]) == ("unsubscribe_events", {"subscription": "s1"})
+
+
 async def test_the_server_is_gone_for_good_and_the_subscription_says_so(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         await talk.answer(await talk.call(), "s0")

@@ -75,9 +75,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     signal?.addEventListener("abort", this.#abort);
     this.opened = signal?.aborted ? Promise.reject(signal.reason as Error) : this.#open();
     // Readers get the error, so nobody has to handle `opened`.
-    this.#turn = this.opened.catch((error: unknown) => {
-      this.#failure ??= error;
-    });
+    this.#turn = this.opened.catch((error: unknown) => (this.#failure ??= error));
   }
 
   /** The cursor of the last item that was read. Another `follow` can continue from there. */

@@ -18,9 +18,8 @@ import type { LoggedIn } from "./generated/types.js";
 import { BAD_PORT, BAD_TOKEN, noHttp, passing, untrusted } from "./explain.js";
 import { Hero } from "./hero.js";
 import type { Login } from "./options.js";
-import { LONGEST, needNumbers } from "./numbers.js";
+import { GRACE, LONGEST, needNumbers } from "./numbers.js";
 import { loginFailed } from "./transport.js";
-import { GRACE } from "./underway.js";
 import type { Token } from "./websocket.js";
 
 /** Options of calls over HTTP. */
@@ -90,14 +89,14 @@ export class HttpClient implements Client {
 
   async call(method: string, params: object, options: Sending = {}): Promise<never> {
     needNumbers({ callTimeout: options.callTimeout });
-    const until = options.wait === undefined ? 0 : Date.now() + options.wait * 1000;
+    const until = options.wait === undefined ? 0 : performance.now() + options.wait * 1000;
     const seconds = Math.min(options.callTimeout ?? Infinity, (options.wait ?? Infinity) + GRACE);
     const limit = seconds < LONGEST ? AbortSignal.timeout(Math.ceil(seconds * 1000)) : undefined;
     const signal = AbortSignal.any([this.#closing.signal, options.signal, limit].filter((each) => each !== undefined));
     for (let failures = 1; ; failures += 1) {
       try {
         const given =
-          until && failures > 1 ? { ...params, wait_timeout: Math.max(0, (until - Date.now()) / 1000) } : params;
+          until && failures > 1 ? { ...params, wait_timeout: Math.max(0, (until - performance.now()) / 1000) } : params;
         return (await this.#try(method, given, signal, options.onSent)) as never;
       } catch (error) {
         if (this.#closing.signal.aborted) throw new ClientClosed();

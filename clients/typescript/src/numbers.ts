@@ -1,5 +1,9 @@
 /** Maximum seconds of a timer, approximately. Longer times mean no limit. */
 export const LONGEST = 2e6;
+/** Seconds that the answer to a call may take beyond its wait. */
+export const GRACE = 30;
+/** Maximum number of times that a call is sent to a server that ends the connection without a further message. */
+export const MOST_LOST = 4;
 
 /**
  * Refuses invalid durations and limits of programs without types. They would remove a limit, or cause an endless wait.

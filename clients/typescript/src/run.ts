@@ -40,9 +40,8 @@ interface Params {
 }
 
 /** The parameters of `wait`. */
-interface Parts {
+interface Parts extends WaitOptions {
   seconds: number;
-  options: WaitOptions;
 }
 
 /**
@@ -53,13 +52,12 @@ const wait = async (
   client: Client,
   of: "job" | "flow",
   params: Params,
-  { seconds, options }: Parts,
+  { seconds, signal, callTimeout, stopOnAbort }: Parts,
   first?: keyof Methods,
 ): Promise<unknown> => {
-  const { signal, callTimeout, stopOnAbort } = options;
   needNumbers({ wait_timeout: seconds, callTimeout });
-  const begun = Date.now();
-  const passed = () => (Date.now() - begun) / 1000;
+  const begun = performance.now();
+  const passed = () => Math.round(performance.now() - begun) / 1000;
   let method = first;
   let given = params;
   let sent = false;
@@ -105,9 +103,9 @@ const stop = async (client: Client, of: "job" | "flow", params: Params, named: b
 /** Separates the parameters to send from the options of the client. */
 const split = <O extends WaitOptions & { wait_timeout?: number; schema?: unknown }>(options: O | undefined) => {
   // Most calls have no options, and taking an object apart costs more than everything else here.
-  if (!options) return { params: {} as Omit<O, keyof WaitOptions>, seconds: defaultWait, options: {} };
+  if (!options) return { params: {} as Omit<O, keyof WaitOptions>, seconds: defaultWait };
   const { signal, callTimeout, stopOnAbort, wait_timeout = defaultWait, schema: _, ...params } = options;
-  return { params, seconds: wait_timeout, options: { signal, callTimeout, stopOnAbort } };
+  return { params, seconds: wait_timeout, signal, callTimeout, stopOnAbort };
 };
 
 /**

@@ -4,9 +4,9 @@ import type { Client, Listener, Sending, Status, Subscribed } from "./client.js"
 import { ClientClosed, ConnectionFailed, LoginRefused, ProtocolError, TooManyCalls } from "./errors.js";
 import { longestWait } from "./generated/limits.js";
 import type { SocketOptions } from "./options.js";
-import { after, LONGEST, needNumbers } from "./numbers.js";
+import { after, GRACE, LONGEST, needNumbers } from "./numbers.js";
 import { type Channel, loginFailed, Refusal, type Transport } from "./transport.js";
-import { type Call, encode, GRACE, late, newCall, type Opening, whyNot } from "./underway.js";
+import { type Call, encode, late, newCall, type Opening, whyNot } from "./underway.js";
 
 /** A client over a permanent connection. It reconnects after a loss and continues pending calls. */
 export class SocketClient implements Client {
@@ -33,7 +33,6 @@ export class SocketClient implements Client {
   readonly #late = new Map<number, string>();
   readonly #stopping = new AbortController();
   #sweeper: ReturnType<typeof setInterval> | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
   #heart: ReturnType<typeof setInterval> | undefined;
   #skip: (() => void) | undefined;
 
@@ -56,12 +55,12 @@ export class SocketClient implements Client {
     return () => this.#watchers.delete(listener);
   }
 
-  call(method: string, params: object, options?: Sending): Promise<never> {
+  call(method: string, params: object, options: Sending = {}): Promise<never> {
     return new Promise((resolve, reject) => {
-      needNumbers({ callTimeout: options?.callTimeout });
+      needNumbers({ callTimeout: options.callTimeout });
       const most = this.#options.maxCalls ?? 10_000;
       if (this.#closed) throw new ClientClosed();
-      if (options?.signal?.aborted) throw options.signal.reason as Error;
+      if (options.signal?.aborted) throw options.signal.reason as Error;
       if (this.#calls.size >= most) throw new TooManyCalls(most);
       const call = newCall(++this.#ids, method, params, options, resolve, reject);
       this.#calls.set(call.id, call);
@@ -89,12 +88,12 @@ export class SocketClient implements Client {
       listener.opened();
     };
     await this.call(method, params, { ...options, again: true, adopt, unsubscribe } as Opening);
-    const connection = this.#connection;
     return {
       end: () => {
+        // A connection that ended has taken its listeners with it.
         if (this.#listeners.get(mine) !== listener) return;
         this.#listeners.delete(mine);
-        if (this.#ready && connection === this.#connection) this.#tell(unsubscribe, { subscription: mine });
+        this.#tell(unsubscribe, { subscription: mine });
       },
     };
   }
@@ -115,16 +114,11 @@ export class SocketClient implements Client {
 
   close(): void {
     if (this.#closed) return;
-    this.#set({ state: "closed" });
+    this.#fail(new ClientClosed(), { state: "closed" });
     this.#stopping.abort();
-    clearTimeout(this.#timer);
-    clearInterval(this.#heart);
     clearInterval(this.#sweeper);
     this.#skip?.();
-    this.#ready = false;
-    this.#channel?.close(1000);
-    this.#channel = undefined;
-    this.#fail(new ClientClosed());
+    this.#leave()?.close(1000);
   }
 
   [Symbol.dispose](): void {
@@ -133,7 +127,7 @@ export class SocketClient implements Client {
 
   /** Ends the call when its signal is aborted or its time is over. */
   #limit(call: Call): void {
-    const { signal, callTimeout: seconds = Infinity } = call.options ?? {};
+    const { signal, callTimeout: seconds = Infinity } = call.options;
     if (call.until < Infinity) this.#sweeper ??= setInterval(() => this.#sweep(), 1000);
     const timer = after(seconds, () => this.#expire(call, seconds));
     if (!signal && !timer) return;
@@ -150,7 +144,7 @@ export class SocketClient implements Client {
     let waits = false;
     for (const call of this.#calls.values()) {
       waits ||= call.until < Infinity;
-      if (Date.now() > call.until + GRACE * 1000) this.#expire(call, (call.options?.wait ?? 0) + GRACE);
+      if (performance.now() > call.until + GRACE * 1000) this.#expire(call, (call.options.wait ?? 0) + GRACE);
     }
     if (!waits) {
       clearInterval(this.#sweeper);
@@ -164,9 +158,9 @@ export class SocketClient implements Client {
 
   /** Ends a call with an error. If it opens a subscription, that is ended when the answer arrives. */
   #drop(call: Call, error: unknown): void {
-    const unsubscribe = call.options?.unsubscribe;
+    const unsubscribe = call.options.unsubscribe;
     this.#calls.delete(call.id);
-    if (!this.#channel || call.sentOn !== this.#connection) this.#queue = this.#queue.filter((other) => other !== call);
+    if (call.sentOn !== this.#connection) this.#queue = this.#queue.filter((other) => other !== call);
     else if (unsubscribe) this.#late.set(call.id, unsubscribe);
     call.clear?.();
     call.reject(error);
@@ -184,20 +178,24 @@ export class SocketClient implements Client {
     call.size = text.length;
     // A channel that has just ended reports this by itself.
     this.#channel?.send(text);
-    call.options?.onSent?.();
+    call.options.onSent?.();
   }
 
   #settle(call: Call, message: { result?: unknown; error?: unknown }): void {
     this.#calls.delete(call.id);
     call.clear?.();
     if (message.error !== undefined) return call.reject(rpcError(message.error, call.method));
-    call.options?.adopt?.(message.result);
+    call.options.adopt?.(message.result);
     call.resolve(message.result as never);
   }
 
-  #fail(error: Error): void {
+  /** Fails everything that is pending. A watcher of the status may already make the next call. */
+  #fail(error: Error, status: Status): void {
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
     this.#queue = [];
-    for (const call of this.#calls.values()) this.#drop(call, error);
+    this.#set(status);
+    for (const call of calls) this.#drop(call, error);
     this.#tellListeners(error);
   }
 
@@ -235,47 +233,44 @@ export class SocketClient implements Client {
         kind === "login"
           ? new LoginRefused(error.message, { cause: error })
           : new ConnectionFailed(error.message, this.url, this.#attempt, { cause: error });
-      this.#set({ state: "down", error: final });
-      this.#fail(final);
+      this.#fail(final, { state: "down", error: final });
       return false;
     }
     this.#set({ state: "waiting", attempt: this.#attempt, delay, error });
     await new Promise<void>((resolve) => {
-      this.#timer = setTimeout((this.#skip = resolve), delay * 1000);
+      const timer = setTimeout(resolve, delay * 1000);
+      this.#skip = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
     return !this.#closed;
   }
 
   async #open(): Promise<void> {
     const connection = ++this.#connection;
-    let over = false;
+    // Whether the connection ended meanwhile, so that another attempt may be under way.
+    const isOver = () => connection !== this.#connection;
     const ear = {
       message: (data: unknown) => {
-        if (!over && connection === this.#connection) this.#hear(data);
+        if (!isOver()) this.#hear(data);
       },
       closed: (code: number, reason: string) => {
-        if (over) return;
-        over = true;
-        if (connection === this.#connection && !this.#closed) this.#lost(code, reason, code === 1009);
+        if (!isOver()) this.#lost(code, reason);
       },
     };
     const channel = await this.#transport.open(ear, this.#stopping.signal);
-    if (this.#closed || over) return channel.close(1000);
+    if (isOver()) return channel.close(1000);
     this.#channel = channel;
     this.#reached = true;
     this.#beat();
     const { login } = this.#options;
     if (login) {
-      // Whether the connection ended meanwhile, so that another attempt is under way.
-      const isOver = () => connection !== this.#connection || over;
       try {
         await login((method, params) => this.#first(method, params), new URL(this.url).host);
       } catch (cause) {
         if (isOver()) return;
-        over = true;
-        clearInterval(this.#heart);
-        this.#channel = undefined;
-        channel.close(1000);
+        this.#leave()?.close(1000);
         throw new Refusal(loginFailed(cause), "login", { cause });
       }
       if (isOver()) return;
@@ -288,7 +283,7 @@ export class SocketClient implements Client {
   /** Makes a call on this connection, even before the login is complete. The call ends with the connection. */
   #first(method: string, params: object): Promise<unknown> {
     return new Promise<unknown>((resolve, reject) => {
-      const call = newCall(++this.#ids, method, params, { again: false }, resolve, reject);
+      const call = newCall(++this.#ids, method, params, {}, resolve, reject);
       this.#calls.set(call.id, call);
       this.#send(call);
     });
@@ -309,11 +304,20 @@ export class SocketClient implements Client {
     }, every * 1000);
   }
 
+  /** Forgets the connection, and returns it. */
+  #leave(): Channel | undefined {
+    const channel = this.#channel;
+    this.#connection += 1;
+    clearInterval(this.#heart);
+    this.#late.clear();
+    this.#channel = undefined;
+    this.#ready = false;
+    return channel;
+  }
+
   /** Ends a connection that is no longer usable. */
   #break(code: number, reason: string): void {
-    const channel = this.#channel;
-    this.#lost(code, reason);
-    channel?.close(1000);
+    this.#lost(code, reason)?.close(1000);
   }
 
   #hear(data: unknown): void {
@@ -324,7 +328,7 @@ export class SocketClient implements Client {
       const [, id, to] = beginning.exec(text) ?? [];
       const call = this.#calls.get(Number(id));
       const listener = this.#listeners.get(String(to));
-      if (!id && !listener) return this.#break(1009, why);
+      if (!id && !listener) return this.#break(1000, why);
       this.#good();
       const error = new ProtocolError(call ? `${why}: that to ${call.method}` : why);
       if (call) this.#drop(call, error);
@@ -346,10 +350,10 @@ export class SocketClient implements Client {
     }
     if (id !== undefined || typeof message.method !== "string") return this.#strange(text);
     this.#good();
-    const notice = params as { subscription?: string; result?: { type?: string } | null; error?: unknown } | undefined;
-    const subscription = String(notice?.subscription);
+    const notice = (params ?? {}) as { subscription?: string; result?: { type?: string } | null; error?: unknown };
+    const subscription = String(notice.subscription);
     const listener = this.#listeners.get(subscription);
-    if (!notice || !listener) return;
+    if (!listener) return;
     if (notice.error === undefined && notice.result?.type) return listener.item(notice.result, text.length);
     this.#listeners.delete(subscription);
     listener.ended(rpcError(notice.error ?? { message: "item has no type" }, message.method));
@@ -366,23 +370,19 @@ export class SocketClient implements Client {
     this.#break(1002, `this is no hero server: ${text.slice(0, 200)}`);
   }
 
-  /**
-   * Handles the end of the connection. Pending calls are repeated or fail. `tooLarge`: the server refused a message for
-   * its size.
-   */
-  #lost(code: number, reason: string, tooLarge = false): void {
-    const connection = this.#connection++;
-    clearInterval(this.#heart);
-    this.#late.clear();
-    this.#channel = undefined;
-    this.#ready = false;
+  /** Handles the end of the connection, and returns it. Pending calls are repeated or fail. */
+  #lost(code: number, reason: string): Channel | undefined {
+    const connection = this.#connection;
+    const channel = this.#leave();
     const why = `the connection to ${this.url} ended (${code}${reason ? `: ${reason}` : ""})`;
     const sent = [...this.#calls.values()].filter((call) => call.sentOn === connection);
     const largest = Math.max(...sent.map((call) => call.size));
     const again: Call[] = [];
     for (const call of sent) {
       call.lost = this.#heard > call.heardBefore ? 1 : call.lost + 1;
-      const error = whyNot(call, why, tooLarge && call.size === largest, this.#options.reconnect === false, this.url);
+      // The server refused a message for its size.
+      const tooLarge = code === 1009 && call.size === largest;
+      const error = whyNot(call, why, tooLarge, this.#options.reconnect === false, this.url);
       if (error) this.#drop(call, error);
       else again.push(call);
     }
@@ -395,5 +395,6 @@ export class SocketClient implements Client {
     // Reconnects even without pending calls, so that the next call finds a connection.
     this.#attempt ||= 1;
     void this.#pause(error).then<unknown>((again) => again && this.#keepTrying());
+    return channel;
   }
 }

@@ -1,5 +1,6 @@
 import type { Sending } from "./client.js";
 import { CallTimeout, ConnectionFailed, OutcomeUnknown, ProtocolError } from "./errors.js";
+import { MOST_LOST } from "./numbers.js";
 
 /** How a subscribe call is sent. */
 export interface Opening extends Sending {
@@ -12,7 +13,7 @@ export interface Call {
   id: number;
   method: string;
   params: object;
-  options: (Sending & Partial<Opening>) | undefined;
+  options: Sending & Partial<Opening>;
   resolve: (result: never) => void;
   reject: (error: unknown) => void;
   /** The number of the connection on which it was sent; 0 if it was not sent. */
@@ -22,22 +23,17 @@ export interface Call {
   /** The number of messages that had arrived when it was sent. */
   heardBefore: number;
   size: number;
-  /** The time when its wait ends; infinite if it does not wait. */
+  /** When its wait ends, by `performance.now()`; infinite if it does not wait. */
   until: number;
   clear?: () => void;
 }
-
-/** Maximum number of times that a call is sent to a server that ends the connection without a further message. */
-const MOST_LOST = 4;
-/** Seconds that the answer to a call may take beyond its wait. */
-export const GRACE = 30;
 
 /** Creates a call that was not sent yet. */
 export const newCall = (
   id: number,
   method: string,
   params: object,
-  options: Sending | undefined,
+  options: Sending,
   resolve: Call["resolve"],
   reject: Call["reject"],
 ): Call => ({
@@ -51,13 +47,13 @@ export const newCall = (
   lost: 0,
   heardBefore: 0,
   size: 0,
-  until: Date.now() + (options?.wait ?? Infinity) * 1000,
+  until: performance.now() + (options.wait ?? Infinity) * 1000,
 });
 
 /** Writes a call. A wait that was sent before, or that waited for a connection, gets the rest of its time. */
 export const encode = ({ id, method, params, options, until }: Call): string => {
-  const left = (until - Date.now()) / 1000;
-  const given = left < (options?.wait ?? 0) - 0.01 ? { ...params, wait_timeout: Math.max(0, left) } : params;
+  const left = (until - performance.now()) / 1000;
+  const given = left < (options.wait ?? 0) - 0.01 ? { ...params, wait_timeout: Math.max(0, left) } : params;
   return JSON.stringify({ jsonrpc: "2.0", id, method, params: given });
 };
 
@@ -71,7 +67,7 @@ export const whyNot = (
 ): Error | undefined => {
   if (tooLarge) return new ProtocolError(`${why}: ${method} may be too large (${size} characters)`);
   const before = `${why} before the answer to ${method}`;
-  if (!options?.again) {
+  if (!options.again) {
     const what = `${before}: whether it was done is not known, so it was not sent again`;
     return new OutcomeUnknown(what, method, params as Record<string, unknown>);
   }

@@ -19,7 +19,9 @@ export const wallet =
   ({ publicKey, sign, onLogin }: Wallet): Login =>
   async (call, host) => {
     const nonce = String(await call("fetch_nonce", { pubkey: publicKey }));
-    if (!nonce.startsWith(`hero:${host}:`)) {
+    // The host may have a port. Only the last two fields are others.
+    const [, named] = /^hero:(.*):[^:]*:[^:]*$/.exec(nonce) ?? [];
+    if (named?.toLowerCase() !== host.toLowerCase()) {
       throw new Error(
         `the server gave ${nonce} to be signed, which is not for ${host}: it was not signed, for another server might use it`,
       );

@@ -27,25 +27,28 @@ export interface WebSocketLike {
 /** A class of WebSockets. The second argument is only given if there is a token. */
 export type WebSocketClass = new (url: string, options?: never) => WebSocketLike;
 
-/** Makes connections over WebSockets. */
-export const webSocket = (url: string, options: WebSocketOptions = {}): Transport => {
-  const { connectTimeout: seconds = 10 } = options;
+/** Makes connections over WebSockets. Also accepts a bare `host:port`. */
+export const webSocket = (address: string, options: WebSocketOptions = {}): Transport => {
+  // Errors show the address. What stands before an @ may be a password.
+  if (address.includes("@")) throw new TypeError("an address has no password in it; give `token` or `login`");
+  const url = address.replace(/^(?!.*:\/\/)/s, "ws://");
+  const { connectTimeout: seconds = 10, token: given } = options;
+  const renews = typeof given === "function";
   needNumbers({ connectTimeout: seconds });
   return {
     url,
-    renews: typeof options.token === "function",
+    renews,
     open: async (ear, signal) => {
-      const token = typeof options.token === "function" ? await options.token() : options.token;
+      const token = renews ? await given() : given;
       let failed: unknown;
       try {
-        const Class = options.WebSocket ?? (await platform());
+        const { WebSocket: own } = globalThis as { WebSocket?: unknown };
+        const Class = options.WebSocket ?? ((own ?? (await import("#ws")).default) as WebSocketClass);
         // In browsers the second argument can only be names of protocols.
         const socket = token
           ? new Class(url, { headers: { authorization: `Bearer ${token}` } } as never)
           : new Class(url);
-        const channel = await new Promise<Channel | undefined>((resolve) => {
-          listen(socket, ear, resolve, seconds, signal);
-        });
+        const channel = await opened(socket, ear, seconds, signal);
         if (channel) return channel;
       } catch (error) {
         failed = error;
@@ -59,40 +62,32 @@ export const webSocket = (url: string, options: WebSocketOptions = {}): Transpor
   };
 };
 
-const platform = async (): Promise<WebSocketClass> =>
-  ((globalThis as { WebSocket?: unknown }).WebSocket ?? (await import("#ws")).default) as WebSocketClass;
-
 /** Returns the channel once it is open, or undefined if it never is. */
-const listen = (
-  socket: WebSocketLike,
-  ear: Ear,
-  resolve: (channel: Channel | undefined) => void,
-  seconds: number,
-  signal: AbortSignal,
-): void => {
-  let open = false;
-  const fail = () => {
-    settle(undefined);
-    socket.close();
-  };
-  const timer = after(seconds, fail);
-  const settle = (channel: Channel | undefined) => {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", fail);
-    resolve(channel);
-  };
-  signal.addEventListener("abort", fail);
-  socket.onopen = () => {
-    open = true;
-    settle(socket);
-  };
-  socket.onmessage = (event: { data: unknown }) => {
-    ear.message(event.data);
-  };
-  // The event adds nothing to `close`, but `ws` throws if there is no listener.
-  socket.onerror = () => undefined;
-  socket.onclose = ({ code, reason }: { code: number; reason: string }) => {
-    settle(undefined);
-    if (open) ear.closed(code, reason);
-  };
-};
+const opened = (socket: WebSocketLike, ear: Ear, seconds: number, signal: AbortSignal): Promise<Channel | undefined> =>
+  new Promise((resolve) => {
+    let open = false;
+    const fail = () => {
+      settle();
+      socket.close();
+    };
+    const timer = after(seconds, fail);
+    const settle = (channel?: Channel) => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", fail);
+      resolve(channel);
+    };
+    signal.addEventListener("abort", fail);
+    socket.onopen = () => {
+      open = true;
+      settle(socket);
+    };
+    socket.onmessage = (event: { data: unknown }) => {
+      ear.message(event.data);
+    };
+    // The event adds nothing to `close`, but `ws` throws if there is no listener.
+    socket.onerror = () => undefined;
+    socket.onclose = ({ code, reason }: { code: number; reason: string }) => {
+      settle();
+      if (open) ear.closed(code, reason);
+    };
+  });

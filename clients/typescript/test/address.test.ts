@@ -6,7 +6,8 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, expect, inject, test, vi } from "vitest";
 import { connectHttp, createHttpClient } from "../src/http.js";
-import { connect } from "../src/index.js";
+import { connect, ConnectionFailed, createClient, ping, webSocket } from "../src/index.js";
+import { failure } from "./support.js";
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -73,6 +74,18 @@ test("a password in an address is refused, and not repeated", () => {
       expect(() => make(url), url).not.toThrow(/secret/);
     }
   }
+});
+
+test("a client for single functions also refuses it, takes host:port, and tells other mistakes with its first call", async () => {
+  for (const make of [createClient, webSocket]) {
+    for (const url of ["ws://me:secret@h:1", "me:secret@h:1", "ws://me:12/secret@h"]) {
+      expect(() => make(url), url).toThrow(/^an address has no password in it; give `token` or `login`$/);
+    }
+  }
+  using client = createClient(new URL(inject("url")).host);
+  expect(await ping(client)).toBe("pong");
+  using wrong = createClient("ftp://127.0.0.1");
+  expect(await failure(ping(wrong))).toBeInstanceOf(ConnectionFailed);
 });
 
 test("a program compiles against the declarations with the libraries of ES2022 and browsers alone", async () => {

@@ -9,6 +9,7 @@ import {
   connect,
   ConnectionFailed,
   createClient,
+  type Ear,
   followLogs,
   getJob,
   LoginRefused,
@@ -18,6 +19,7 @@ import {
   ProtocolError,
   QueueFull,
   RpcError,
+  SocketClient,
   type Status,
   stopJob,
   TooManyCalls,
@@ -25,6 +27,7 @@ import {
   type WebSocketClass,
 } from "../src/index.js";
 import { connectHttp } from "../src/http.js";
+import { memory } from "../src/memory.js";
 import { answer, failure, fake, item, quick, reaches, tcp } from "./support.js";
 
 test("a server that is not there is told at once, with its address and what to do", async () => {
@@ -160,7 +163,7 @@ test.each([
   [{ code: 4001, message: "the user said no" }, "the user said no"],
 ])("a wallet that does not sign (%j) ends the calls at once, over a WebSocket and over HTTP", async (reason, why) => {
   await using server = await fake((request, socket) => {
-    answer(socket, request, `hero:127.0.0.1:${server.port}:nonce`);
+    answer(socket, request, `hero:127.0.0.1:${server.port}:random:1795255200`);
   });
   const login = wallet({ publicKey: "04", sign: () => Promise.reject(reason) });
   using hero = connect(server.url, { reconnect: { ...quick.reconnect, attempts: 2 }, login });
@@ -170,7 +173,9 @@ test.each([
   expect(server.connections).toBe(1);
   const given: typeof fetch = (_, init) => {
     const { id } = JSON.parse(init?.body as string) as { id: number };
-    return Promise.resolve(Response.json({ jsonrpc: "2.0", id, result: `hero:127.0.0.1:${server.port}:nonce` }));
+    return Promise.resolve(
+      Response.json({ jsonrpc: "2.0", id, result: `hero:127.0.0.1:${server.port}:random:1795255200` }),
+    );
   };
   using overHttp = connectHttp(server.url, { login, fetch: given });
   expect(await failure(overHttp.whoami())).toMatchObject({ name: "LoginRefused", message: error.message });
@@ -179,7 +184,7 @@ test.each([
 test("a server that ends each connection in the middle of the login is given up after as many attempts", async () => {
   await using server = await fake((request, socket) => {
     if (request.method === "authenticate") socket.terminate();
-    else answer(socket, request, `hero:127.0.0.1:${server.port}:nonce`);
+    else answer(socket, request, `hero:127.0.0.1:${server.port}:random:1795255200`);
   });
   const login = wallet({ publicKey: "04", sign: () => "signature" });
   using hero = connect(server.url, { reconnect: { attempts: 3, firstAttempts: 3, minDelay: 0.01 }, login });
@@ -314,6 +319,40 @@ test("a client gives up after as many attempts as it was told, and the next call
   }, port);
   expect(await ping(client)).toBe("pong");
   expect(again.connections).toBe(1);
+});
+
+test("a call that is made as the client gives up begins another search, and gets its own answer", async () => {
+  const there = memory({ ping: () => "pong" });
+  let isThere = false;
+  const transport = {
+    url: "memory://late",
+    open: (ear: Ear, signal: AbortSignal) =>
+      isThere ? there.open(ear, signal) : Promise.reject(new Error("nobody is there")),
+  };
+  using client = new SocketClient(transport, { maxCalls: 1 });
+  let second: Promise<unknown> | undefined;
+  client.onStatus(({ state }) => {
+    if (state !== "down") return;
+    isThere = true;
+    second = ping(client);
+  });
+  expect(await failure(ping(client))).toBeInstanceOf(ConnectionFailed);
+  expect(await second).toBe("pong");
+  expect(client.status.state).toBe("open");
+});
+
+test("a client that is closed while it logs in stays closed", async () => {
+  let loggedIn: (() => void) | undefined;
+  const login = () => new Promise<void>((resolve) => (loggedIn = resolve));
+  // Its connection says nothing of its end.
+  const silent = { url: "memory://silent", open: () => Promise.resolve({ send: vi.fn(), close: vi.fn() }) };
+  const client = new SocketClient(silent, { login });
+  const called = failure(ping(client));
+  await vi.waitFor(() => expect(loggedIn).toBeDefined());
+  client.close();
+  loggedIn?.();
+  expect(await called).toBeInstanceOf(ClientClosed);
+  expect(client.status.state).toBe("closed");
 });
 
 test("a server that says nothing is asked by a ping, and left if it says nothing more", async () => {

@@ -56,8 +56,9 @@ impl Client {
     ///
     /// Signs no text that names another server than the one that this client is connected to.
     pub async fn log_in(&self, key: &PrivateKey) -> Result<LoggedIn, Error> {
-        let host = self.link.way.address.as_ref().map_or("localhost", Address::host);
-        let logged_in = login::log_in(&*self.link.wire(true).await?, host, key).await?;
+        let way = &self.link.way;
+        let host = way.address.as_ref().map_or("localhost", Address::host);
+        let logged_in = login::log_in(&*self.link.wire(true).await?, host, key, way.answer).await?;
         self.stay_logged_in(key);
         Ok(logged_in)
     }

@@ -159,7 +159,7 @@ impl Way {
         let wire = address.open().await?;
         let login = self.login.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(key) = login {
-            login::log_in(&wire, address.host(), &key).await?;
+            login::log_in(&wire, address.host(), &key, self.answer).await?;
         }
         Ok(wire)
     }

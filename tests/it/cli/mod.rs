@@ -106,9 +106,10 @@ fn an_address_that_names_no_server_is_told_with_what_is_wrong_and_without_its_se
         ("ws://:8700", "the host is missing"),
         ("ws://[::1", "not closed"),
         ("ws://a b:1", "not an address of a server"),
-        ("ws://me:secret@127.0.0.1:1", "ws://me:***@127.0.0.1:1"),
+        ("ws://me:secret@127.0.0.1:1", "\"***@127.0.0.1:1"),
         ("me:secret@127.0.0.1:1", "HERO_TOKEN"),
         ("wss://secret@127.0.0.1:1", "HERO_TOKEN"),
+        ("ws://me:12/secret@127.0.0.1:1", "HERO_TOKEN"),
     ] {
         for options in [&[][..], &["--json"]] {
             let hero = Hero::new().env("HERO_SERVER", address);

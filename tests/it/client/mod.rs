@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use hero::client::{Client, Error, Followed, Options, Reconnect, State};
-use hero::model::{JobSpec, Status};
+use hero::model::{JobSpec, PrivateKey, Status};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
@@ -163,6 +163,19 @@ async fn a_server_that_says_nothing_is_not_waited_for_without_end() {
     drop(client);
     // Dropping the last clone closes the connection.
     until("the end of the connection", || async { serving.is_finished().then_some(()) }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_is_answered_within_the_time_of_any_call() {
+    let (odd, url) = Odd::new().await;
+    tokio::spawn(async move {
+        let mut socket = odd.accept().await;
+        while socket.next().await.is_some_and(|message| message.is_ok()) {}
+    });
+    let answer = Duration::from_millis(300);
+    let client = Client::connect_with(&url, Options { answer, ..Options::default() }).await.unwrap();
+    let error = client.log_in(&PrivateKey::random()).await.unwrap_err();
+    assert!(matches!(&error, Error::Timeout { method, after } if method == "fetch_nonce" && *after == answer), "{error:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

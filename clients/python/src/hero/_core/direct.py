@@ -21,7 +21,7 @@ import websockets.sync.client as client
 from websockets import exceptions
 
 from .call import Options
-from .link import Link, Lost, OnItem, OnOver, limit, open_link, settings, told
+from .link import LOCAL, Link, Lost, OnItem, OnOver, limit, open_link, settings, told
 from .wire import error_of, request
 
 T = TypeVar("T")
@@ -295,7 +295,7 @@ def dial(options: Options, token: str | None) -> client.ClientConnection:
         # The connection outlives this function, so the context is never left.
         if url.startswith("unix://"):
             sock = at_path(url.removeprefix("unix://"), limit(options.connect_timeout))
-            websocket: client.ClientConnection = cast("Any", client.unix_connect(None, "ws://localhost/", sock=sock, **given)).__enter__()
+            websocket: client.ClientConnection = cast("Any", client.unix_connect(None, LOCAL, sock=sock, **given)).__enter__()
         else:
             websocket = cast("Any", client.connect(url, **given)).__enter__()
     # A server that does not read must not delay a call for longer than an answer may take.

@@ -15,13 +15,17 @@ from urllib.parse import urlsplit, urlunsplit
 
 import websockets.asyncio.client as client
 from websockets import exceptions
+from websockets.headers import build_host
 from websockets.protocol import Protocol
+from websockets.uri import parse_uri
 
 from .. import errors
 from .call import Options
 from .wire import as_object, error_of, parse, request
 
 START = "start one with `hero serve`, or name another: Hero(url), HERO_SERVER"
+LOCAL = "ws://localhost/"
+"""What requests over a unix socket name as the server."""
 TOO_LARGE = 1009
 FAREWELL = 3.0
 """Timeout for closing a connection, in seconds. The library waits two seconds for the close frame of the server."""
@@ -78,11 +82,17 @@ def address_of(url: str) -> str:
     )
 
 
+def host_of(url: str) -> str:
+    """Returns the host of the server as requests name it: without the default port of the scheme."""
+    uri = parse_uri(LOCAL if url.startswith("unix:") else url)
+    return build_host(uri.host, uri.port, uri.secure)
+
+
 async def dial(options: Options, token: str | None) -> client.ClientConnection:
     """Connects. Raises `Unreachable` if another attempt may succeed; other errors are permanent."""
     with told(options) as url:
         if url.startswith("unix://"):
-            return await client.unix_connect(url.removeprefix("unix://"), uri="ws://localhost/", **settings(options, token))
+            return await client.unix_connect(url.removeprefix("unix://"), uri=LOCAL, **settings(options, token))
         return await client.connect(url, **settings(options, token))
 
 

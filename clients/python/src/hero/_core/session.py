@@ -280,6 +280,10 @@ class Session:
             try:
                 name = await self._ask(link, feed, params, deadline - loop.time())
                 key = (link, name)
+                if feed.over:
+                    # Its reader left meanwhile.
+                    self._go(self._unsubscribe(feed, key))
+                    return
                 self._by_id[key], feed.attached, feed.full = feed, key, False
                 if again and feed.from_now and feed.cursor is None:
                     # There was no cursor yet, so the items of the meantime are unknown; `lagged` says so.

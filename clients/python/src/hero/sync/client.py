@@ -11,7 +11,6 @@ from datetime import timedelta
 from inspect import formatannotation
 from types import TracebackType
 from typing import Any, TypeVar, overload
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from pydantic import ValidationError
@@ -20,7 +19,7 @@ from typing_extensions import Unpack
 from .. import errors, models
 from .._base import read
 from .._core.call import Options, Status, new_id, new_key
-from .._core.link import address_of
+from .._core.link import address_of, host_of
 from .._core.thread import CANCELLED, Session, ended, in_thread
 from .._core.wire import seconds
 from .handle import FlowHandle, JobHandle, wait_for
@@ -250,8 +249,8 @@ class Hero(Methods):
         From then on, this connection and all later ones belong to that identity.
         """
         nonce = self.fetch_nonce(pubkey)
-        host = urlsplit(self.url).netloc
-        if not self.url.startswith("unix:") and not nonce.startswith(f"hero:{host}:"):
+        # The host may have a port. Only the last two fields are others.
+        if nonce.rsplit(":", 2)[0].lower() != f"hero:{host_of(self.url)}".lower():
             raise errors.NotHero(f"{self.url} gave a nonce of another server, {nonce!r}: what signs it would log somebody in there")
         signature = in_thread(sign, nonce)
         logged_in = self.authenticate(pubkey, signature, nonce)
