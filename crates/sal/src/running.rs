@@ -106,7 +106,7 @@ impl RunningCommand {
         let pid = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
         let token = Some((token, pid.map(|pid| space.count(pid))));
         let ((said, socket), (tell, ended)) = (socket.into_split(), oneshot::channel());
-        running.all.spawn(listen(said, tell, running.heard.clone()));
+        running.all.spawn(listen(said, tell, running.reports.clone()));
         let subreaper = Self { socket: Some(socket), ended: Some(ended), child: Some(child), pid, group, spawner: spawner.clone(), token };
         let (out, err) = out.zip(err).ok_or(io::ErrorKind::BrokenPipe)?;
         Ok((subreaper, out, err))
@@ -168,8 +168,8 @@ impl Running {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn heard(&self) -> MutexGuard<'_, SubreaperReports> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn reports(&self) -> MutexGuard<'_, SubreaperReports> {
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether one more command may leave processes running.
@@ -202,12 +202,12 @@ impl Running {
     /// Ends all background processes.
     pub(super) fn end_left(&self, why: &str) {
         self.left().subreapers.clear();
-        self.heard().ended(why);
+        self.reports().ended(why);
     }
 
     /// Returns why background processes were ended, if the job does not know yet.
     pub(super) fn take_why_ended(&self) -> Option<String> {
-        self.heard().why_ended.take()
+        self.reports().why_ended.take()
     }
 
     /// Ends everything, waits for that, and returns the usage, and [why processes were ended](Self::take_why_ended).
@@ -216,8 +216,8 @@ impl Running {
         self.all.close();
         // If a caller gave up a running command, it also ends it. Processes stuck in the system are not awaited.
         let _ = timeout(AWAITED, self.all.wait()).await;
-        let mut heard = self.heard();
-        (heard.used, heard.why_ended.take())
+        let mut reports = self.reports();
+        (reports.used, reports.why_ended.take())
     }
 
     /// The process ids of the subreapers.
@@ -232,7 +232,7 @@ async fn listen(socket: OwnedReadHalf, tell: oneshot::Sender<SubreaperReport>, r
     while let Ok(Some(line)) = lines.next_line().await {
         match SubreaperReport::read(&line) {
             Some(SubreaperReport::Used(used)) => {
-                let all = &mut heard.lock().unwrap_or_else(PoisonError::into_inner).used;
+                let all = &mut reports.lock().unwrap_or_else(PoisonError::into_inner).used;
                 all.cpu_us = all.cpu_us.saturating_add(used.cpu_us);
                 all.peak_memory = all.peak_memory.max(used.peak_memory);
             }
@@ -240,7 +240,7 @@ async fn listen(socket: OwnedReadHalf, tell: oneshot::Sender<SubreaperReport>, r
                 (Some(tell), _) => drop(tell.send(said)),
                 // The command itself had already ended.
                 (None, Some(exceeded)) => {
-                    heard.lock().unwrap_or_else(PoisonError::into_inner).ended(&format!("it had more than {exceeded}"));
+                    reports.lock().unwrap_or_else(PoisonError::into_inner).ended(&format!("it had more than {exceeded}"));
                 }
                 (None, None) => {}
             },
