@@ -12,12 +12,11 @@ use crate::methods::{PageSize, sample, tag};
 use hero_model::ContextPage;
 
 /// Lists contexts in the order of their numbers: those in which the caller has a role, or all for the operator.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListContexts {
     /// The `next_cursor` of the page before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// The most contexts to give.
     #[serde(default)]

@@ -13,12 +13,11 @@ use hero_model::IdentityPage;
 
 /// Lists identities in the order of their numbers. Where callers log in: yourself, and those that have a role in a context in which you have one. A page may
 /// hold fewer than asked for and still have a next.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListIdentities {
     /// The `next_cursor` of the page before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// The most identities to give.
     #[serde(default)]

@@ -16,18 +16,15 @@ use hero_model::{IdentityId, Seconds};
 ///
 /// An identity may make tokens of its own, 100 at once and one a second from then on: they end with that by which it has logged in, when it expires or is revoked,
 /// at the latest. The operator makes those of all. There are at most 100 of one identity.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateToken {
     /// Whom it stands for.
     identity_id: IdentityId,
     /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     name: Option<String>,
     /// After how many seconds it ends; never, if this is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Seconds")]
     lifetime: Option<Seconds>,
 }
 
