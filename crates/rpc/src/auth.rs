@@ -27,6 +27,16 @@ pub enum Principal {
     Identity(Arc<Login>),
 }
 
+impl Principal {
+    /// Its login, if it is an identity.
+    pub fn login(&self) -> Option<&Login> {
+        match self {
+            Self::Identity(login) => Some(login),
+            Self::Anonymous | Self::Operator => None,
+        }
+    }
+}
+
 /// Whoever makes calls over one connection.
 ///
 /// It lives as long as the connection, and as long as notifications that came on it are being carried out. Each HTTP request has one of its own,

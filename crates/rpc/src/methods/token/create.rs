@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::act::object;
 use crate::app::App;
-use crate::auth::{Permission, Principal, Session};
+use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
@@ -57,11 +57,8 @@ impl Method for CreateToken {
             let message = "a token that ends at once is of no use; leave it out for one that never ends".into();
             return Err(hero_access::Error::Invalid { param: "lifetime", message }.into());
         }
-        let by = match session.principal() {
-            Principal::Identity(login) => Some(login),
-            Principal::Operator | Principal::Anonymous => None,
-        };
-        let made = app.authority.create_token(self.identity_id, self.name, self.lifetime.map(Seconds::duration), by.as_deref()).await?;
+        let (by, lifetime) = (session.principal(), self.lifetime.map(Seconds::duration));
+        let made = app.authority.create_token(self.identity_id, self.name, lifetime, by.login()).await?;
         Ok(NewToken { token: made.token, secret: made.secret.reveal().to_owned() })
     }
 }
