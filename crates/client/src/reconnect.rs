@@ -125,7 +125,9 @@ impl Link {
                 Known { state: State::Down(_), .. } if std::mem::take(&mut wants) => self.way.wanted.notify_waiters(),
                 Known { state: State::Down(error), .. } => return Err(error.clone()),
                 // A search is under way: another one would double the patience.
-                _ => wants = false,
+                Known { state: State::Waiting { .. } | State::Connecting { .. }, .. } => wants = false,
+                // The connection has ended, which is not noticed yet. Its error may be one that starts no search.
+                Known { state: State::Open, .. } => {}
             }
             // The sender lives as long as this.
             known.changed().await.map_err(|_| Error::Closed("this client has ended".to_owned()))?;
@@ -242,4 +244,32 @@ async fn keep(way: Arc<Way>, tell: watch::Sender<Known>, over: CancellationToken
     }
     // Watchers of the states keep no connection open.
     known(State::Down(Error::Closed("this client has ended".to_owned())), None);
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_call_between_the_end_of_a_connection_and_its_notice_is_not_told_the_error_of_another() {
+        let way = Arc::new(Way {
+            address: None,
+            reconnect: Reconnect::default(),
+            answer: Duration::from_secs(30),
+            login: Mutex::default(),
+            wanted: Notify::new(),
+        });
+        let (tell, known) = watch::channel(Known { state: State::Open, wire: None });
+        let link = Link { way: Arc::clone(&way), known, _ends_with_this: CancellationToken::new().drop_guard() };
+        let wanted = way.wanted.notified();
+        let mut finding = Box::pin(link.wire(true));
+        assert!((&mut finding).now_or_never().is_none());
+        let too_large = Error::AnswerTooLarge { size: 2, limit: 1 };
+        tell.send_replace(Known { state: State::Down(too_large), wire: None });
+        let found = (&mut finding).now_or_never();
+        assert!(found.is_none(), "{:?}", found.map(|found| found.map(|_| ())));
+        assert!(wanted.now_or_never().is_some(), "nobody was asked to look for the server");
+    }
 }

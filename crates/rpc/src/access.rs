@@ -11,25 +11,25 @@ use super::guard::{Concern, Guard};
 use hero_access as access;
 use hero_model::ContextId;
 
-/// Whether callers have to say who they are.
+/// Whether callers must log in.
 #[derive(Clone, Default)]
 pub enum Access {
-    /// Whoever can connect to the server may use it.
+    /// Every client that can connect to the server may use it.
     #[default]
     Open,
-    /// Without an identity only [`Permission::Public`] methods can be called, and with one what its roles allow.
+    /// Callers without an identity can call only [`Permission::Public`] methods. Identities can call the methods that their roles allow.
     Login(Guard),
 }
 
 impl Access {
-    /// Whether everybody may do everything.
+    /// Whether every caller may do everything.
     pub const fn is_open(&self) -> bool {
         matches!(self, Self::Open)
     }
 
-    /// The session of whoever has sent a request with these headers over the connection of `session`.
+    /// Returns the session of the caller of a request with these headers, on the connection of `session`.
     ///
-    /// A token that is none is refused, whatever the call: a client that believes to be somebody is told that it is not.
+    /// An invalid token is refused for every call, so that a client with a wrong identity learns it.
     pub(super) async fn log_in(&self, session: &Arc<Session>, headers: &HeaderMap) -> Result<Arc<Session>, Error> {
         let (Self::Login(guard), Principal::Anonymous) = (self, session.principal()) else { return Ok(Arc::clone(session)) };
         let Some(secret) = bearer(headers)? else { return Ok(Arc::clone(session)) };
@@ -43,7 +43,7 @@ impl Access {
         }
     }
 
-    /// Whether a session may make a call that needs `permission` and concerns this.
+    /// Checks whether a session may make a call that needs `permission` and has this concern.
     pub(super) async fn allow(&self, session: &Session, permission: Permission, concern: &Concern<'_>) -> Result<(), Error> {
         match self {
             Self::Open => Ok(()),
@@ -51,7 +51,7 @@ impl Access {
         }
     }
 
-    /// Tells of changes of the rights of a session from now on, if there are any.
+    /// Returns the changes of the rights of a session from now on, if there can be any.
     pub(super) fn changes(&self, session: &Session) -> Option<Changes> {
         match self {
             Self::Open => None,
@@ -59,8 +59,9 @@ impl Access {
         }
     }
 
-    /// Returns when a session may not make a call any more that it could make, and says why: a role was taken away, or it has logged in as somebody else. `changes` are those since before it
-    /// was asked whether it may. Of a token that ends whoever serves the connection takes care.
+    /// Returns, with the reason, when a session may no longer make a call that it could make: a role was revoked, or the session has logged
+    /// in as another identity. `changes` must begin before the first check of the call. The owner of the connection handles the end of a
+    /// token.
     pub(super) async fn revoked(
         &self,
         session: &Session,
@@ -85,7 +86,7 @@ impl Access {
         std::future::pending().await
     }
 
-    /// Whether there is such a context, as far as that decides who may do what.
+    /// Whether a context exists, as far as rights depend on it.
     pub(super) fn knows(&self, context: ContextId) -> bool {
         match self {
             Self::Open => true,
@@ -93,7 +94,7 @@ impl Access {
         }
     }
 
-    /// Whether whoever is behind a session may call a method that needs `permission` at all, whatever it concerns.
+    /// Checks whether the caller of a session may call a method that needs `permission` at all, without regard to its concern.
     pub(super) fn check(&self, principal: &Principal, permission: Permission) -> Result<(), Error> {
         match (self, principal, permission) {
             (Self::Open, _, _) | (_, Principal::Operator, _) | (_, _, Permission::Public) => Ok(()),
@@ -104,14 +105,14 @@ impl Access {
     }
 }
 
-/// What may change the rights of a session: roles, and who has logged in.
+/// The changes that may affect the rights of a session: roles and logins.
 pub(super) struct Changes {
     rights: watch::Receiver<u64>,
     caller: watch::Receiver<Principal>,
 }
 
 impl Changes {
-    /// Waits for the next. False: there is none any more.
+    /// Waits for the next change. Returns false if there will be none any more.
     async fn next(&mut self) -> bool {
         tokio::select! {
             changed = self.rights.changed() => changed.is_ok(),
@@ -126,15 +127,16 @@ impl fmt::Debug for Access {
     }
 }
 
-/// After what time it is asked again what could not be found out.
+/// The interval at which a failed check is repeated.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// How many who are not who they say, or say it wrongly, are answered at once in a second, if they have one address.
+/// The number of wrong tokens and failed logins of one address that are answered at once in a second.
 const WRONG_PER_SECOND: u32 = 20;
-/// How long those beyond wait for their answer.
+/// The delay of answers beyond that number.
 const SLOWED: Duration = Duration::from_secs(1);
 
-/// The answer to a wrong token, or a login that failed. Whoever tries many waits for it; what is right is not slowed, from the same address either.
+/// Answers a wrong token or a failed login. A client that tries many waits for the answer. Correct tokens are not delayed, even from the
+/// same address.
 pub(super) async fn slowed(session: &Session, error: Error) -> Error {
     match session.address().wrong_tokens.pass(WRONG_PER_SECOND, Instant::now()) {
         Ok(()) => error,
@@ -148,7 +150,7 @@ pub(super) async fn slowed(session: &Session, error: Error) -> Error {
     }
 }
 
-/// The bearer token of a request, if it shows one. One that is no text is none that anybody was given.
+/// Returns the bearer token of a request, if it has one. A token that is no text cannot be valid.
 fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Error> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), next) = (values.next(), values.next()) else { return Ok(None) };

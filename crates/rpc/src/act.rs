@@ -1,4 +1,4 @@
-//! What callers do, as the audit log has it: each call that changes something, and each that is refused.
+//! The audit records of calls: each call that changes something, and each refused call.
 
 use super::access::Access;
 use super::auth::{Permission, Principal, Session};
@@ -8,18 +8,18 @@ use hero_access::Login;
 use hero_audit::{Audit, Doing, Outcome, Record, Who};
 use hero_model::{ContextId, JobId, excerpt};
 
-/// How many characters of a name that a caller chose are recorded.
+/// The most characters of a caller's name for something that are recorded.
 const NAME: usize = 256;
 
-/// A call that will be a record of the audit log. One that never ends, because its caller left or it took too long, is recorded, too.
+/// A call that becomes a record of the audit log. A call without an end, because its caller left or it took too long, is recorded, too.
 #[derive(Debug)]
 pub struct Act(Doing);
 
 impl Act {
-    /// A call that is no record.
+    /// A call without a record.
     pub(super) const NONE: Self = Self(Doing::NONE);
 
-    /// A call that is allowed and begins now, and what it is about. What changes something is refused where it could not be recorded.
+    /// Begins the record of an allowed call. A call that changes something is refused if it could not be recorded.
     pub(super) fn begin(
         audit: &Audit,
         session: &Session,
@@ -31,12 +31,13 @@ impl Act {
             Record { context, object, ..of(session, what, Outcome::Unknown) }
         };
         let begun = audit.begin(record)?;
-        // What needs no role can be tried by anybody, or by every identity.
+        // Everybody, or every identity, can try calls that need no role.
         let is_for_all = matches!(permission, Permission::Public | Permission::Identity);
         Ok(Self(if is_for_all { begun.counted() } else { begun }))
     }
 
-    /// The call has done what it is for, though it may not have ended. `made` is what it has made, if that is known only now.
+    /// Records that the call has done its work, though it may not have ended. `made` names the object that it created, if the name is known
+    /// only now.
     pub fn done(&mut self, made: Option<String>) {
         self.0.end(|record| {
             record.outcome = Outcome::Ok;
@@ -44,17 +45,17 @@ impl Act {
         });
     }
 
-    /// The same, where it can be done as often as its caller likes: it is counted with others of its kind, as refusals are.
+    /// Records the same for calls that can be repeated at will: they are counted with others of their kind, like refusals.
     pub(super) fn done_once_more(&mut self) {
         self.0.count(|record| record.outcome = Outcome::Ok);
     }
 
-    /// It is known now who makes the call: its token says so.
+    /// Sets the caller, once the token of the call shows it.
     pub(super) fn by(&mut self, login: &Login) {
         self.0.tell(|record| record.who = Who::Identity(login.identity(), login.token().clone()));
     }
 
-    /// The call has come to nothing, unless it was done before.
+    /// Records that the call failed, unless its work was done before.
     pub(super) fn failed(&mut self, code: Code) {
         let outcome = if is_refusal(code) { Outcome::Refused(code.number()) } else { Outcome::Failed(code.number()) };
         if is_counted(code) || self.0.is_counted() {
@@ -65,7 +66,7 @@ impl Act {
     }
 }
 
-/// Records that a call was refused because of who makes it. Other errors are none.
+/// Records that a call was refused because of its caller. Other errors are not recorded.
 pub(super) fn refused(
     (access, audit): (&Access, &Audit),
     session: &Session,
@@ -76,7 +77,7 @@ pub(super) fn refused(
     let code = error.code();
     if is_refusal(code) {
         let (named, object) = concern.map_or((None, None), |(concern, object)| (concern.context(), object));
-        // Those that do not exist are one kind: there is no end to them.
+        // All contexts that do not exist count as one kind, because there is no limit to them.
         let context = named.filter(|context| access.knows(*context));
         let absent = named.filter(|_| context.is_none()).map(|absent| self::object("context", absent));
         let object = absent.or(object);
@@ -84,7 +85,7 @@ pub(super) fn refused(
     }
 }
 
-/// Whether a call that ended so is counted with others of its kind: it did nothing, and can be made as often as its caller likes.
+/// Whether a call with this outcome is counted with others of its kind: it did nothing, and can be repeated at will.
 const fn is_counted(code: Code) -> bool {
     is_refusal(code) || matches!(code, Code::InvalidParams | Code::RateLimited)
 }
@@ -93,7 +94,7 @@ const fn is_refusal(code: Code) -> bool {
     matches!(code, Code::PermissionDenied | Code::NotAuthenticated)
 }
 
-/// The record of a session.
+/// Returns the record for a session.
 pub(super) fn of(session: &Session, what: &'static str, outcome: Outcome) -> Record {
     let (who, peer) = match session.principal() {
         Principal::Anonymous => (Who::Anonymous, Some(session.peer())),
@@ -103,7 +104,7 @@ pub(super) fn of(session: &Session, what: &'static str, outcome: Outcome) -> Rec
     Record { peer, ..Record::new(who, what, outcome) }
 }
 
-/// What a call concerns, in a record.
+/// Returns the concern of a call as text for a record.
 pub(super) fn named(concern: &Concern<'_>) -> Option<String> {
     match concern {
         Concern::Server | Concern::Context(_) | Concern::JobsOf(..) | Concern::NewFlow(_) => None,
@@ -117,12 +118,12 @@ pub(super) fn named(concern: &Concern<'_>) -> Option<String> {
     }
 }
 
-/// One thing, in a record.
+/// Returns one object as text for a record.
 pub fn object(kind: &str, id: impl std::fmt::Display) -> String {
     format!("{kind}:{}", excerpt(&id.to_string(), NAME))
 }
 
-/// Jobs, in a record.
+/// Returns jobs as text for a record.
 pub(super) fn jobs<'j>(ids: impl Iterator<Item = &'j JobId>) -> Option<String> {
     let ids: Vec<String> = ids.map(|id| object("job", id)).collect();
     (!ids.is_empty()).then(|| ids.join(" "))

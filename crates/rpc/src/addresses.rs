@@ -1,4 +1,4 @@
-//! How many calls, subscriptions and connections each address has in use, and its rate of calls.
+//! Counts the calls, subscriptions and connections of each address, and its rate of calls.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -11,16 +11,16 @@ use tokio::sync::Notify;
 use super::limits::Limits;
 use super::memory::{Connection, Divided};
 
-/// How many of something are in use, with a limit.
+/// A counter of units in use, with a limit.
 #[derive(Debug, Default)]
 pub(super) struct InUse {
     count: AtomicU32,
-    /// Tells one of those who wait for a permit that one is free.
+    /// Notifies one waiter that a permit is free.
     freed: Notify,
 }
 
 impl InUse {
-    /// Counts one more, unless `limit` are in use already.
+    /// Counts one more unit, unless `limit` are in use already.
     fn add(&self, limit: u32) -> bool {
         self.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| (count < limit).then_some(count + 1)).is_ok()
     }
@@ -35,7 +35,7 @@ impl InUse {
     }
 }
 
-/// A permit to use one, given back when dropped.
+/// A permit to use one unit, returned when dropped.
 #[derive(Debug)]
 pub(super) struct Permit<T: AsRef<InUse>>(T);
 
@@ -83,7 +83,7 @@ impl Default for Rate {
 impl Rate {
     const SECOND: u64 = 1_000_000_000;
 
-    /// Lets one call pass at `now`, or says how long to wait. A rate of 0 lets all pass.
+    /// Lets one call pass at `now`, or returns how long to wait. A rate of 0 lets all pass.
     pub(super) fn pass(&self, per_second: u32, now: Instant) -> Result<(), Duration> {
         if per_second == 0 {
             return Ok(());
@@ -102,24 +102,24 @@ impl Rate {
     }
 }
 
-/// What one address uses, over all its connections.
+/// The usage of one address, over all its connections.
 #[derive(Debug)]
 pub(super) struct Address {
     pub(super) rate: Rate,
-    /// Wrong tokens that were shown.
+    /// The rate of wrong tokens.
     pub(super) wrong_tokens: Rate,
     pub(super) calls: InUse,
     /// Notifications that wait for a permit of `calls`.
     pub(super) waiting: InUse,
     pub(super) subscriptions: InUse,
     connections: InUse,
-    /// How many connections it may have.
+    /// The most connections that it may have.
     most: u32,
     budget: Divided,
 }
 
 impl Address {
-    /// Whether it has as many connections as it may.
+    /// Whether it has its most connections.
     pub(super) fn is_full(&self) -> bool {
         self.connections.get() >= self.most
     }
@@ -143,17 +143,18 @@ impl Drop for AddressHandle {
     }
 }
 
-/// Every address that is connected, or was a moment ago.
+/// All addresses that are connected, or were a moment ago.
 #[derive(Debug)]
 pub(super) struct Addresses {
     known: Mutex<HashMap<IpAddr, Arc<Address>>>,
     limits: Limits,
-    /// Whether callers have to log in.
+    /// Whether callers must log in.
     login: bool,
     budget: Divided,
 }
 
-/// What counts as one address: of IPv6 a network of 64 bits, which is what one subscriber has at least. An IPv4 address is the same however it is written.
+/// Returns the unit that counts as one address: for IPv6 a network of 64 bits, which one subscriber has at least. Both spellings of an IPv4
+/// address count as the same.
 pub(super) fn counted(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
@@ -167,11 +168,13 @@ impl Addresses {
         Self { known: Mutex::default(), limits, login, budget }
     }
 
-    /// A new connection's handle of `address`, unless it has as many as it may and `more`. No address gets more than half of all.
+    /// Returns a handle of `address` for a new connection, unless it has its most connections and `more`. No address gets more than half of
+    /// all.
     pub(super) fn join(&self, address: IpAddr, more: u32) -> Option<AddressHandle> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() == known.capacity() {
-            // Addresses are removed before the map grows, but not as long as they have used up their rate: who comes back at once still has done so.
+            // Addresses are removed before the map grows, but not while their rate is used up, so that a client cannot reset its rate by
+            // reconnecting.
             let now = Instant::now();
             known.retain(|_, address| address.connections.get() > 0 || !address.rate.is_idle(now) || !address.wrong_tokens.is_idle(now));
         }
@@ -193,14 +196,14 @@ impl Addresses {
         })
     }
 
-    /// An address of its own for a connection of the operator, whom nobody else of this machine locks out.
+    /// Returns an address of its own for a connection of the operator, so that others on this machine cannot lock the operator out.
     pub(super) fn of_operator(&self) -> AddressHandle {
         let address = self.address();
         address.connections.add(1);
         AddressHandle(address)
     }
 
-    /// A new connection of this address.
+    /// Returns a new connection of this address.
     pub(super) fn connection(&self, handle: &AddressHandle) -> Arc<Connection> {
         Connection::open(&self.limits, &handle.budget, &self.budget, !self.login)
     }

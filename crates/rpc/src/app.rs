@@ -14,48 +14,49 @@ use hero_coordinator::{Messages, Runners};
 use hero_jobs::dispatch::{Dispatcher, StoreInfo};
 use hero_model::{ContextId, Name, ScriptType, Seconds, SignerKey, Timestamp};
 
-/// What the methods work with.
+/// The parts of the server that the methods use.
 #[derive(Clone)]
 pub struct App {
     /// Creates, starts, stops and reads jobs.
     pub dispatcher: Dispatcher,
     /// Identities, tokens and rights.
     pub authority: Authority,
-    /// Who runs the jobs of which group, here or elsewhere.
+    /// Knows which runner, here or elsewhere, runs the jobs of a group.
     pub runners: Runners,
     /// Messages between contexts and nodes.
     pub messages: Messages,
-    /// What `/readyz` and `/metrics` show.
+    /// The sources of `/readyz` and `/metrics`.
     pub probes: Probes,
-    /// What `server_info` tells.
+    /// The constant part of `server_info`.
     pub details: Arc<ServerDetails>,
-    /// What `drain_server` does.
+    /// The action of `drain_server`.
     pub drain: Drain,
 }
 
-/// Has the server take no jobs any more, and end when those that run have ended, or after this time at the latest. Gives how many run.
+/// Makes the server take no more jobs, and end when its running jobs have ended, or after this time at the latest. Returns the number of
+/// running jobs.
 pub type Drain = Arc<dyn Fn(Duration) -> usize + Send + Sync>;
 
 impl App {
-    /// Flows of these jobs.
+    /// Returns the flows of these jobs.
     pub fn flows(&self) -> Flows {
         Flows::new(self.dispatcher.clone())
     }
 }
 
-/// `Ok` if the server is ready, with notes for whoever asks; otherwise the reasons why it is not.
+/// `Ok` if the server is ready, with notes for its user; otherwise the reasons why it is not.
 pub type Readiness = Result<Vec<String>, Vec<String>>;
 
-/// What the plain HTTP routes show.
+/// The sources of the plain HTTP routes.
 #[derive(Clone)]
 pub struct Probes {
-    /// Looks whether everything is there that jobs need. Called for each `GET /readyz`, within five seconds.
+    /// Checks whether everything that jobs need is there. Called for each `GET /readyz`, within five seconds.
     pub readiness: Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Readiness> + Send>> + Send + Sync>,
     /// The metrics in Prometheus' text format. Called for each `GET /metrics`.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
 }
 
-/// What the process knows of itself when it starts.
+/// The facts that the process knows at its start.
 #[derive(Debug, Clone)]
 pub struct ServerDetails {
     /// The name of this start of this server, as in leases.
@@ -93,7 +94,7 @@ pub struct PoolDetails {
 /// The server that answers.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ServerDetails")] // Generators make a type of the name of `server_info`, too.
+#[schemars(rename = "ServerDetails")] // Generators also create a type with the name of `server_info`.
 pub struct ServerInfo {
     /// Always `hero`.
     pub name: String,
@@ -120,7 +121,7 @@ pub struct ServerInfo {
 }
 
 impl ServerDetails {
-    /// What the server tells of itself now.
+    /// Returns the current description of the server.
     pub fn info(&self, store: Option<StoreInfo>) -> ServerInfo {
         ServerInfo {
             name: NAME.into(),

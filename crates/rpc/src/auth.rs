@@ -13,10 +13,10 @@ use super::strangers::Place;
 use hero_access::Login;
 pub use hero_access::Permission;
 
-/// How many bytes a request of nobody may have, where callers have to log in: more than it takes to do so.
+/// The most bytes of a request without a login, where callers must log in: more than a login takes.
 const STRANGERS: u32 = 16 * 1024;
 
-/// Who is behind a connection.
+/// The caller on a connection.
 #[derive(Debug, Clone)]
 pub enum Principal {
     /// The caller did not log in.
@@ -28,7 +28,7 @@ pub enum Principal {
 }
 
 impl Principal {
-    /// Its login, if it is an identity.
+    /// Returns its login, if it is an identity.
     pub fn login(&self) -> Option<&Login> {
         match self {
             Self::Identity(login) => Some(login),
@@ -37,24 +37,24 @@ impl Principal {
     }
 }
 
-/// Whoever makes calls over one connection.
+/// The session of a caller on one connection.
 ///
-/// It lives as long as the connection, and as long as notifications that came on it are being carried out. Each HTTP request has one of its own,
-/// because the requests of one connection may be those of several callers, behind a proxy. A WebSocket has one caller, who may log in on it.
+/// It lives as long as the connection and the notifications that arrived on it. Each HTTP request has a session of its own, because behind
+/// a proxy the requests of one connection may come from several callers. A WebSocket has one caller, who may log in on it.
 #[derive(Debug)]
 pub struct Session {
     link: Arc<Link>,
     principal: watch::Sender<Principal>,
-    /// Whether whoever makes the calls may become somebody else.
+    /// Whether the caller may log in as another identity.
     may_log_in: bool,
 }
 
-/// One connection: where it comes from and what it uses.
+/// One connection: its origin and its usage.
 #[derive(Debug)]
 struct Link {
     peer: SocketAddr,
     local: SocketAddr,
-    /// The address that was named by the HTTP request that is being answered, or that opened the WebSocket.
+    /// The address named by the HTTP request that is being answered, or that opened the WebSocket.
     server_address: Mutex<Option<ServerAddress>>,
     opened: Instant,
     touched_ms: AtomicU64,
@@ -63,7 +63,7 @@ struct Link {
     address: AddressHandle,
     connection: Arc<Connection>,
     place: Place,
-    /// Whether it is encrypted by this server.
+    /// Whether this server encrypts it.
     tls: bool,
     open: TaskTrackerToken,
 }
@@ -88,17 +88,18 @@ impl Session {
         Self { link, principal: watch::Sender::new(principal), may_log_in }
     }
 
-    /// The same connection, used by this caller.
+    /// Returns a session of the same connection for this caller.
     pub(super) fn of(&self, principal: Principal) -> Self {
         Self::on(Arc::clone(&self.link), principal, false)
     }
 
-    /// The same connection and caller, which has the connection for itself: where callers log in, it may do so on it.
+    /// Returns a session of the same connection and caller for a WebSocket. It has the connection for itself, so the caller may log in on
+    /// it if callers log in.
     pub(super) fn of_socket(&self, may_log_in: bool) -> Self {
         Self::on(Arc::clone(&self.link), self.principal(), may_log_in)
     }
 
-    /// Has whoever makes the calls be this identity from now on, if the connection is its own.
+    /// Logs the caller in as this identity, if the session has the connection for itself.
     pub(super) fn log_in(&self, login: &Arc<Login>) {
         if self.may_log_in {
             self.principal.send_replace(Principal::Identity(Arc::clone(login)));
@@ -106,33 +107,33 @@ impl Session {
         }
     }
 
-    /// Notes whether the connection is used from now on by somebody who has logged in, or need not.
+    /// Records whether the user of the connection has logged in, or need not.
     pub(super) fn set_known(&self, is_known: bool) {
         self.connection().set_known(is_known);
         self.link.place.set_known(is_known);
     }
 
-    /// Returns when nobody has logged in on the connection for longer than that may be.
+    /// Returns when the connection has been without a login for longer than allowed.
     pub(super) async fn outstayed(&self) {
         self.link.place.outstayed().await;
     }
 
-    /// Where the connection comes from.
+    /// Returns the peer's address.
     pub fn peer(&self) -> SocketAddr {
         self.link.peer
     }
 
-    /// Who makes the calls.
+    /// Returns the caller.
     pub fn principal(&self) -> Principal {
         self.principal.borrow().clone()
     }
 
-    /// Who makes the calls, and becomes so.
+    /// Returns the caller and its changes.
     pub(super) fn principals(&self) -> watch::Receiver<Principal> {
         self.principal.subscribe()
     }
 
-    /// Returns when whoever makes the calls is logged out: its token was revoked, or has ended.
+    /// Returns when the caller is logged out: its token was revoked, or has ended.
     pub(super) async fn logged_out(&self) {
         let mut principals = self.principals();
         loop {
@@ -145,13 +146,13 @@ impl Session {
             };
             tokio::select! {
                 () = ended => return,
-                // The sender is here, so this does not fail.
+                // This does not fail, because the session holds the sender.
                 _ = principals.changed() => {}
             }
         }
     }
 
-    /// The `caller_id` of jobs that this session creates without naming one; `None` is `anonymous`.
+    /// Returns the `caller_id` of jobs that this session creates without naming one; `None` is `anonymous`.
     pub fn caller_id(&self) -> Option<String> {
         match self.principal() {
             Principal::Anonymous => None,
@@ -160,28 +161,28 @@ impl Session {
         }
     }
 
-    /// Whether the connection is encrypted by this server.
+    /// Whether this server encrypts the connection.
     pub(super) fn is_tls(&self) -> bool {
         self.link.tls
     }
 
-    /// The address of this machine that the connection reached, with the port.
+    /// Returns the address of this machine that the connection reached, with the port.
     pub(super) fn local(&self) -> SocketAddr {
         self.link.local
     }
 
-    /// Notes the address that the current request names. There is one request at a time.
+    /// Records the address that the current request names. There is one request at a time.
     pub(super) fn set_server_address(&self, address: Option<ServerAddress>) {
         *self.link.server_address.lock().unwrap_or_else(PoisonError::into_inner) = address;
     }
 
-    /// The address of the server that the client used.
+    /// Returns the address of the server that the client used.
     pub(super) fn server_address(&self) -> Option<ServerAddress> {
         self.link.server_address.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The name by which the client reached the server, with its port if that is not the usual one. `None`: it named none, or one that the server does not
-    /// know as its own.
+    /// Returns the name by which the client reached the server, with its port if that is not the usual one. `None`: the client named none,
+    /// or one that the server does not know as its own.
     pub(super) fn host(&self) -> Option<String> {
         self.server_address()?.own_host()
     }
@@ -190,17 +191,17 @@ impl Session {
         &self.link.address
     }
 
-    /// Whether its address has as many connections as it may, or the server has `most`, with the loops that accept them.
+    /// Whether its address has its most connections, or the server has `most`, accept loops included.
     pub(super) fn is_crowded(&self, most: usize) -> bool {
         self.address().is_full() || self.link.open.task_tracker().len() >= most
     }
 
-    /// What the connection has in memory.
+    /// Returns the memory account of the connection.
     pub(super) fn connection(&self) -> &Arc<Connection> {
         &self.link.connection
     }
 
-    /// How large a request may be, where those who have logged in may send so many bytes.
+    /// Returns the most bytes of a request, given the limit for callers who have logged in.
     pub(super) fn request_bytes(&self, most: u32) -> u32 {
         if self.connection().is_stranger() { most.min(STRANGERS) } else { most }
     }
@@ -209,18 +210,18 @@ impl Session {
         &self.link.calls
     }
 
-    /// Whether there has been an HTTP request yet.
+    /// Whether an HTTP request has arrived yet.
     pub(super) fn has_asked(&self) -> bool {
         self.link.touched_ms.load(Ordering::Acquire) > 0 || self.link.requests.load(Ordering::Acquire) > 0
     }
 
-    /// Notes an HTTP request, which is being answered until the result is dropped.
+    /// Counts an HTTP request as open until the result is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> OpenRequest {
         self.link.requests.fetch_add(1, Ordering::AcqRel);
         OpenRequest(Arc::clone(self))
     }
 
-    /// How long the connection has been without an HTTP request, and without an answer that is still being read.
+    /// Returns the time for which the connection has had no HTTP request and no answer that is still being read.
     pub(super) fn idle(&self) -> Duration {
         if self.link.requests.load(Ordering::Acquire) > 0 || self.connection().unsent() > 0 {
             return Duration::ZERO;

@@ -25,20 +25,20 @@ pub(crate) struct Caller {
     pub(super) connection: ConnectionId,
     pub(super) response_bytes: usize,
     pub(super) subscriptions: BoundedSubscriptions,
-    /// Where subscriptions send to.
+    /// The sink of subscriptions.
     pub(super) sink: MethodSink,
 }
 
 impl Caller {
-    /// Calls methods for bodies, which cannot subscribe.
+    /// Returns a caller for HTTP bodies, which cannot subscribe.
     pub(crate) fn without_subscriptions(methods: Methods, response_bytes: usize) -> Self {
         let (subscriptions, sink) = (BoundedSubscriptions::new(0), MethodSink::new(mpsc::channel(1).0));
         Self { methods, connection: ConnectionId(0), response_bytes, subscriptions, sink }
     }
 
-    /// Begins one subscription, which is followed over HTTP.
+    /// Returns a caller for one subscription over HTTP.
     pub(crate) fn of_stream(methods: Methods, response_bytes: usize, sink: MethodSink) -> Self {
-        // No WebSocket has this number, so nobody ends a subscription of another connection.
+        // No WebSocket has this number, so no call can end a subscription of another connection.
         let (subscriptions, connection) = (BoundedSubscriptions::new(1), ConnectionId(usize::MAX));
         Self { methods, connection, response_bytes, subscriptions, sink }
     }
@@ -64,7 +64,7 @@ impl Caller {
                 later(callback(id, params, self.sink.clone(), state, extensions).boxed())
             }
             Some(MethodCallback::Unsubscription(callback)) => {
-                // jsonrpsee reads the parameter by position only, and says false to what is none.
+                // jsonrpsee reads the parameter by position only, and answers false to invalid ones.
                 let parsed = params::parse::<Unsubscribe>(params.as_str(), &["subscription".to_owned()]);
                 let subscription = match parsed {
                     Ok(Unsubscribe { subscription }) => serde_json::json!([subscription]).to_string(),

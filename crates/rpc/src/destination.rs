@@ -1,4 +1,4 @@
-//! Where callers may have messages and jobs go: what an address leads to.
+//! Checks the destinations of messages and jobs: where an address leads.
 
 use super::app::App;
 use super::auth::{Permission, Principal, Session};
@@ -6,10 +6,11 @@ use super::error::Error;
 use super::guard::lacking;
 use hero_model::{Address, ContextId, IdentityId, Name, Place, Role, Runner};
 
-/// Whether a session may have something go to a context at an address.
+/// Checks whether a session may send something to a context at an address.
 ///
-/// Into another context of this server goes what its caller may submit there. That is asked again when a message arrives, because rights change; this
-/// only tells callers at once. A Redis by its address is for the operator: the server connects to it, from where it stands in its network.
+/// Another context of this server takes what the caller may submit there. That is checked again when a message arrives, because rights
+/// change; this check only tells callers at once. Only the operator may use a Redis address, because the server connects to it from its own
+/// place in the network.
 pub(super) fn may_go(app: &App, session: &Session, address: &Address, target: ContextId) -> Result<(), Error> {
     let Principal::Identity(login) = session.principal() else { return Ok(()) };
     match address.place() {
@@ -22,8 +23,8 @@ pub(super) fn may_go(app: &App, session: &Session, address: &Address, target: Co
     }
 }
 
-/// The same of what goes where the runner is that has a topic, or to one of those of a script type, which take turns. Another one has named that, so a Redis
-/// by its address is no matter of this caller; and what is wrong with a topic is said by the message.
+/// Does the same for a topic: the destination is its runner, or one of the runners of a script type, which take turns. Another caller set
+/// that runner's address, so a Redis address is allowed. The message reports errors of the topic.
 pub(super) async fn may_go_by(app: &App, session: &Session, context: ContextId, topic: &Name) -> Result<(), Error> {
     let Principal::Identity(login) = session.principal() else { return Ok(()) };
     let targets = match app.runners.of_topic(context, topic).await? {

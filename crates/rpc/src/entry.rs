@@ -1,4 +1,4 @@
-//! What messages are read as, and the replies to them.
+//! The entries that messages are parsed into, and the replies to them.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -23,7 +23,8 @@ pub(super) struct Notified;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoggedOut;
 
-/// A message on a WebSocket whose answer its caller hears although it is logged out meanwhile: what was carried out is told as such. Not so one that waits.
+/// A message on a WebSocket whose caller still gets the answer after a logout meanwhile, because the call was executed. A call that waits
+/// is an exception.
 #[derive(Debug)]
 pub(super) struct Heard(Mutex<Option<TaskTrackerToken>>);
 
@@ -32,17 +33,17 @@ impl Heard {
         Self(Mutex::new(Some(counted)))
     }
 
-    /// It waits, for as long as its caller likes.
+    /// Records that the call waits, for as long as its caller likes.
     pub(super) fn waits(&self) {
         drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 }
 
-/// Marks an answer with a token, which is not compressed: the length of what is compressed with it would tell of it.
+/// Marks an answer that contains a token. It is not compressed, because the compressed length would reveal parts of the token.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Secret;
 
-/// How many bytes of an answer are counted in the memory of its connection already.
+/// The number of bytes of an answer that are already counted in the memory of its connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counted(pub(super) usize);
 
@@ -50,7 +51,7 @@ pub(super) struct Counted(pub(super) usize);
 pub(super) enum Entry {
     Call(Request<'static>),
     Notification(Request<'static>),
-    /// Neither a call nor a notification, with its id if that is known.
+    /// Neither a call nor a notification, with its id if it is known.
     Invalid(Id<'static>, Option<NumberId>),
 }
 
@@ -59,14 +60,14 @@ impl Entry {
     pub(super) const INVALID: Self = Self::Invalid(Id::Null, None);
 }
 
-/// What is sent back.
+/// The reply to an entry.
 #[derive(Debug)]
 pub(super) struct Reply {
     /// The text.
     pub(super) json: Box<RawValue>,
-    /// How many of its bytes are counted as an answer already.
+    /// The number of its bytes that are already counted as an answer.
     pub(super) counted: usize,
-    /// Whether there is a token in it.
+    /// Whether it contains a token.
     pub(super) has_secret: bool,
     /// Whether the call ended because its token did.
     pub(super) logged_out: bool,
@@ -82,7 +83,7 @@ impl From<MethodResponse> for Reply {
 }
 
 impl Reply {
-    /// The reply with this id in place of `null`, if there is one.
+    /// Returns the reply with this id in place of `null`, if there is one.
     pub(super) fn with_id(mut self, id: Option<NumberId>) -> Self {
         const BEFORE: &str = r#"{"jsonrpc":"2.0","id":"#;
         if let Some(NumberId(id)) = id
@@ -94,7 +95,7 @@ impl Reply {
     }
 }
 
-/// The answer to an invalid request, in the words of the specification.
+/// Returns the answer to an invalid request, in the words of the specification.
 pub(super) fn invalid(id: Id<'_>) -> MethodResponse {
     MethodResponse::error(id, ErrorObject::borrowed(INVALID_REQUEST_CODE, "Invalid Request", None))
 }

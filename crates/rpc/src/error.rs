@@ -23,7 +23,7 @@ pub(super) mod data;
 
 pub(super) use hero_model::api::Code;
 
-/// Why a call was not answered with a result. The message is for the caller and says what to do.
+/// The reason why a call has no result. The message is for the caller and says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The parameters don't fit the method.
@@ -35,51 +35,51 @@ pub enum Error {
     /// There is no such method.
     #[error("there is no method {0:?}; rpc.discover lists all")]
     NoMethod(String),
-    /// The operation was not done.
+    /// The dispatcher refused the operation.
     #[error(transparent)]
     Dispatch(#[from] dispatch::Error),
-    /// Something with a flow was not done.
+    /// An operation on a flow was refused.
     #[error(transparent)]
     Flow(flows::Error),
-    /// Something about identities, tokens or rights was not done.
+    /// An operation on identities, tokens or rights was refused.
     #[error(transparent)]
     Access(#[from] access::Error),
-    /// Something about the objects of the coordinator was not done.
+    /// An operation on objects of the coordinator was refused.
     #[error(transparent)]
     Coordinator(coordinator::Error),
-    /// It could not be recorded.
+    /// The call could not be recorded.
     #[error("{0}; nothing was done")]
     Audit(#[from] audit::Closed),
-    /// Too much at once; what, and when to try again.
+    /// Too many calls or too much data at once, with the time of the next try.
     #[error("{what}; try again in {} ms", retry_after.as_millis())]
     Busy {
-        /// What there is too much of.
+        /// The resource that is used up.
         what: Cow<'static, str>,
-        /// When it is worth trying again.
+        /// The time after which a new try makes sense.
         retry_after: Duration,
     },
     /// The session's identity may not do this.
     #[error("permission denied: {0}")]
     Denied(Cow<'static, str>),
-    /// The session has no identity, and needs one.
+    /// The session has no identity, but the call needs one.
     #[error("not authenticated: send `Authorization: Bearer …`, or log in first")]
     NotAuthenticated,
     /// The handler took longer than a call may take.
     #[error("the call took longer than {} s and was given up; whether it was done is unknown", .0.as_secs_f64())]
     Deadline(Duration),
-    /// The result does not fit into a response. What the call was to do is done.
+    /// The result is too large for a response. The call was executed.
     #[error("the answer has more than {0} bytes, which is the limit of a response (--max-response); ask for less at a time")]
     AnswerTooLarge(usize),
-    /// The subscriber did not read its notifications.
+    /// The subscriber did not read its notifications fast enough.
     #[error("the subscriber reads too slowly; subscribe again with the last cursor")]
     Slow,
-    /// A bug of ours.
+    /// A bug in hero.
     #[error("internal error; the server's log says more")]
     Internal,
 }
 
 impl Error {
-    /// The error of a method that only reads. It says that nothing was done, because such a method changes nothing.
+    /// Returns the error of a method that only reads. It says that nothing was done, because such a method changes nothing.
     pub(super) fn of_a_read(mut self) -> Self {
         if let Self::Dispatch(dispatch::Error::Store { not_done, .. }) = &mut self {
             *not_done = true;
@@ -87,7 +87,7 @@ impl Error {
         self
     }
 
-    /// The kind of error: the one place where errors get their codes.
+    /// Returns the code of the error. This is the only place that assigns codes.
     pub fn code(&self) -> Code {
         match self {
             Self::Params(_) => Code::InvalidParams,
@@ -106,7 +106,7 @@ impl Error {
         }
     }
 
-    /// What a program can read besides the code.
+    /// Returns the data that a program can read besides the code.
     fn data(&self) -> Option<Value> {
         match self {
             Self::Busy { retry_after, .. } => Some(json!({"retry_after_ms": millis(*retry_after)})),
@@ -122,7 +122,7 @@ impl Error {
         }
     }
 
-    /// The message for the caller: what happened and what to do. Causes inside the store stay inside.
+    /// Returns the message for the caller: the fault, and what to do. Causes inside the store are left out.
     fn message(&self) -> String {
         use dispatch::Error as D;
         match self {
@@ -140,7 +140,7 @@ impl Error {
         }
     }
 
-    /// There is no room for an answer.
+    /// Returns the error for an answer without room.
     pub(super) const fn no_room() -> Self {
         Self::Busy {
             what: Cow::Borrowed("too many answers at once, or answers that are not read (held_per_connection, held_per_address, held)"),
@@ -148,7 +148,7 @@ impl Error {
         }
     }
 
-    /// The error as the caller gets it. Writes the cause that the caller does not see to the log, so call it once.
+    /// Converts the error for the caller. It logs the causes that the caller does not see, so call it only once.
     pub fn into_object(self) -> ErrorObjectOwned {
         if let Self::Access(access::Error::Store(source)) = &self {
             tracing::warn!(error = %source, "the store did not do its part");
@@ -215,7 +215,7 @@ fn data_of(error: &dispatch::Error) -> Option<Value> {
     }
 }
 
-/// The error of a job as JSON. What a script threw is in it, so `json!` alone must not read it (see [`tree`]).
+/// Returns the error of a job as JSON. It contains the value that a script threw, so `json!` alone must not read it (see [`tree`]).
 fn written(error: &JobError) -> Value {
     let text = serde_json::to_string(error).expect("an error has a JSON form");
     tree(&text).expect("what was just written is JSON, and what scripts throw is nested less deeply than can be read")

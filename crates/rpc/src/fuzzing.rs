@@ -1,4 +1,5 @@
-//! What must hold of whatever a client sends as a message. The target in `fuzz/` calls this function, and so do the tests below, on any toolchain.
+//! The properties that hold for every message of a client. The target in `fuzz/` calls this function, and so do the tests below, on any
+//! toolchain.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -32,7 +33,7 @@ use super::strangers::Place;
 use super::table::Table;
 use hero_audit::Audit;
 
-/// How many entries a batch may have here: few, so that more are tried, too.
+/// The most entries of a batch here. It is small, so that larger batches are tried, too.
 const BATCH: u32 = 8;
 
 /// Adds, with a parameter that need not be given.
@@ -66,7 +67,7 @@ impl Method<()> for Add {
     }
 }
 
-/// All middleware, as a server has them, round that method.
+/// All middleware, in the order of a server, around that method.
 struct Bench {
     limits: Limits,
     middleware: Middleware,
@@ -83,8 +84,9 @@ static BENCH: LazyLock<Bench> = LazyLock::new(|| {
     Bench { limits, middleware, runtime }
 });
 
-/// Sends the bytes as one message, over HTTP and on a WebSocket: each request with an id is answered once, under that id and in its place; a
-/// notification never; and what is neither as one without an id. Nothing panics, which would be answered as an internal error.
+/// Sends the bytes as one message, over HTTP and on a WebSocket. Each request with an id gets one answer, with that id and in its place; a
+/// notification gets none; an entry that is neither gets an answer without an id. Nothing panics: a panic would be answered as an internal
+/// error.
 pub fn requests(bytes: &[u8]) {
     for over_http in [false, true] {
         let said = String::from_utf8_lossy(bytes);
@@ -108,7 +110,7 @@ pub fn requests(bytes: &[u8]) {
     }
 }
 
-/// The answer to a message on a connection of its own.
+/// Returns the answer to a message on a connection of its own.
 fn answer(bytes: &[u8], over_http: bool) -> Option<String> {
     let Bench { limits, middleware, runtime } = &*BENCH;
     let addresses = Addresses::new(limits.clone(), false);
@@ -137,20 +139,21 @@ struct Answered<'a> {
     error: Option<Value>,
 }
 
-/// The ids that a message has to be answered with, in their order, and whether in a batch. This knows the specification, and nothing of `message.rs`.
+/// Returns the ids of the expected answers, in order, and whether they form a batch. It follows the specification, independently of
+/// `message.rs`.
 fn expected(bytes: &[u8], over_http: bool) -> (Vec<String>, bool) {
     let nobody = || "null".to_owned();
     let Ok(text) = std::str::from_utf8(bytes) else { return (vec![nobody()], false) };
     let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(text) else { return (one(text).into_iter().collect(), false) };
     let ids: Vec<String> = entries.iter().filter_map(|entry| one(entry.get())).collect();
     if entries.len() > BATCH as usize {
-        // It is refused as a whole. Over HTTP each request has a response.
+        // The server refuses the message as a whole. Over HTTP each request has a response.
         return (if ids.is_empty() && !over_http { Vec::new() } else { vec![nobody()] }, false);
     }
     if entries.is_empty() { (vec![nobody()], false) } else { (ids, true) }
 }
 
-/// The id that one entry is answered with; nothing if it is a notification.
+/// Returns the id of the answer to one entry; nothing for a notification.
 fn one(text: &str) -> Option<String> {
     let nobody = Some("null".to_owned());
     let Ok(Members(members)) = serde_json::from_str(text) else { return nobody };
@@ -165,7 +168,7 @@ fn one(text: &str) -> Option<String> {
     }
 }
 
-/// An id as it is answered, and compared: a text may be escaped in more than one way. What is none, or is long, is nobody's.
+/// Returns an id in the form of answers, for comparison: a text may be escaped in several ways. An invalid or long id becomes `null`.
 fn same(id: &str) -> String {
     let text = if id.starts_with('"') { serde_json::from_str::<String>(id).ok() } else { None };
     match text {
@@ -175,7 +178,7 @@ fn same(id: &str) -> String {
     }
 }
 
-/// The members of an object, also those that are there twice.
+/// The members of an object, including repeated ones.
 struct Members(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Members {
@@ -208,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    /// The JSON of members that are right more often than not, and of any others.
+    /// Generates the JSON of members, which are often valid.
     fn member() -> impl Strategy<Value = String> {
         let members = [
             r#""jsonrpc":"2.0""#,
@@ -255,7 +258,7 @@ mod tests {
         let space = prop::sample::select(vec!["", " ", "\n", "\u{c}", "\u{a0}", "\0"]);
         (space, prop_oneof![entry(), batch], any::<Option<(prop::sample::Index, u8)>>()).prop_map(|(space, text, other)| {
             let mut bytes = format!("{space}{text}").into_bytes();
-            // One byte in two messages is another.
+            // In one of two messages, one byte is replaced.
             if let Some((at, byte)) = other.filter(|_| !bytes.is_empty()) {
                 let at = at.index(bytes.len());
                 bytes[at] = byte;
@@ -265,7 +268,7 @@ mod tests {
     }
 
     proptest! {
-        // These are small: four times as many as others have.
+        // These messages are small, so there are four times as many cases.
         #![proptest_config(ProptestConfig { cases: 4 * ProptestConfig::default().cases, ..ProptestConfig::default() })]
 
         #[test]

@@ -1,4 +1,4 @@
-//! Decides who may make which call. What roles allow is said in `crates/access/src/permission.rs`, for functions of scripts, too.
+//! Decides which caller may make which call. `crates/access/src/permission.rs` says what roles allow, also for functions of scripts.
 
 use std::borrow::Cow;
 
@@ -9,28 +9,28 @@ use hero_access::{self as access, Allowed, Authority};
 use hero_jobs::dispatch::Dispatcher;
 use hero_model::{ContextId, IdentityId, JobId};
 
-/// Who may do what, where callers have to log in.
+/// The rights of callers, where callers must log in.
 #[derive(Clone)]
 pub struct Guard {
     authority: Authority,
     dispatcher: Dispatcher,
 }
 
-/// How many others the jobs of one call may name, as the dispatcher says, too: it is asked before that.
+/// The most other jobs that the jobs of one call may name. The dispatcher has the same limit, but the guard runs first.
 const MOST_NAMED: usize = 2000;
 
 impl Guard {
-    /// A guard for the jobs of a dispatcher.
+    /// Returns a guard for the jobs of a dispatcher.
     pub const fn new(authority: Authority, dispatcher: Dispatcher) -> Self {
         Self { authority, dispatcher }
     }
 
-    /// Who has logged in, and may do what.
+    /// Returns the authority on logins and rights.
     pub const fn authority(&self) -> &Authority {
         &self.authority
     }
 
-    /// Whether a session may make a call that needs `permission` and concerns this.
+    /// Checks whether a session may make a call that needs `permission` and has this concern.
     pub(super) async fn allow(&self, session: &Session, permission: Permission, concern: &Concern<'_>) -> Result<(), Error> {
         let identity = match session.principal() {
             Principal::Operator => return Ok(()),
@@ -52,7 +52,7 @@ impl Guard {
         if self.belongs_to(identity, concern).await? { Ok(()) } else { Err(not_own(identity, concern)) }
     }
 
-    /// Whether all that a call concerns is the caller's own, or all callers'.
+    /// Whether the whole concern of a call belongs to the caller, or to all callers.
     async fn belongs_to(&self, identity: IdentityId, concern: &Concern<'_>) -> Result<bool, Error> {
         let own = &*identity.to_string();
         Ok(match concern {
@@ -82,14 +82,14 @@ impl Guard {
         })
     }
 
-    /// Whether all these jobs are the caller's own. One that does not exist is nobody's, so that its method says so.
+    /// Whether all these jobs belong to the caller. A missing job has no owner, so that its method reports the error.
     async fn owns_all(&self, own: &str, context: ContextId, jobs: &[&JobId]) -> Result<bool, Error> {
         let owners = self.dispatcher.owners(context, jobs).await?;
         Ok(owners.into_iter().flatten().all(|owner| owner == own))
     }
 }
 
-/// Refuses jobs that are made in the name of somebody else.
+/// Refuses jobs that would be created in another caller's name.
 fn not_for_others<'s>(identity: IdentityId, mut callers: impl Iterator<Item = &'s String>) -> Result<(), Error> {
     let own = identity.to_string();
     match callers.any(|caller| *caller != own) {
@@ -98,7 +98,7 @@ fn not_for_others<'s>(identity: IdentityId, mut callers: impl Iterator<Item = &'
     }
 }
 
-/// Refuses calls that name more jobs than can be looked up.
+/// Refuses calls that name too many jobs to look up.
 fn named_at_most(many: usize) -> Result<(), Error> {
     if many > MOST_NAMED {
         return Err(Error::Params(format!("the jobs name {many} others; one call names {MOST_NAMED} at most")));
@@ -110,7 +110,7 @@ fn denied(why: impl Into<Cow<'static, str>>) -> Error {
     Error::Denied(why.into())
 }
 
-/// Refuses what an identity has no role for.
+/// Returns the error for an identity without the needed role.
 pub(super) fn lacking(identity: IdentityId, context: Option<ContextId>, permission: Permission) -> Error {
     denied(access::lacking(identity, context, permission))
 }

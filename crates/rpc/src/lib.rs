@@ -71,10 +71,10 @@ use methods::{
     actor, context, flow, identity, job, login, message as messages, object, queue, rights, runner, schedule, script, server as this, token,
 };
 
-/// The name of the program, as all of its interfaces say it.
+/// The name of the program in all of its interfaces.
 pub const NAME: &str = "hero";
 
-/// Every method and subscription, in document order.
+/// Returns every method and subscription, in document order.
 pub fn table() -> Table {
     Table::new()
         .method::<job::CreateJob>()
@@ -152,27 +152,27 @@ pub fn table() -> Table {
         .subscription::<flow::SubscribeFlow>()
         .subscription::<job::SubscribeEvents>()
         .subscription::<job::SubscribeLogs>()
-        // Nothing is called behind it.
+        // No call follows it.
         .method::<this::DrainServer>()
 }
 
-/// The OpenRPC document of `table`: what `rpc.discover`, `GET /openrpc.json` and `hero openrpc` give.
+/// Returns the OpenRPC document of `table`, for `rpc.discover`, `GET /openrpc.json` and `hero openrpc`.
 pub fn document() -> &'static str {
     static DOCUMENT: LazyLock<String> = LazyLock::new(|| table().document());
     &DOCUMENT
 }
 
-/// The methods of which the audit log has every call. Of others it has those that were refused.
+/// Returns the methods of which the audit log has every call. Of others it has the refused calls.
 pub fn audited() -> Vec<&'static str> {
     table().audited().collect()
 }
 
-/// Which methods may be sent again blindly, as `docs/json-rpc.md` has it.
+/// Returns the methods that may be repeated without a check, as text for `docs/json-rpc.md`.
 pub fn repeatable() -> String {
     table().repeatable()
 }
 
-/// Who may call what, as `docs/permissions.md` has it.
+/// Returns the permissions of each method, as text for `docs/permissions.md`.
 pub fn permissions() -> String {
     table().permissions()
 }

@@ -49,7 +49,7 @@ pub struct Limits {
     pub ping_interval: Seconds,
 }
 
-/// What is not set otherwise. The settings of the command line have their defaults from here.
+/// The defaults. The settings of the command line take theirs from here.
 impl Default for Limits {
     fn default() -> Self {
         let seconds = |seconds| Seconds::from(Duration::from_secs(seconds));

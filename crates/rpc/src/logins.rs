@@ -11,20 +11,20 @@ use super::error::{Code, Error};
 use hero_audit::{Audit, Outcome};
 use hero_model::TokenId;
 
-/// Records who logs in, and who shows a token that is none.
+/// Records logins and invalid tokens.
 ///
-/// Every request over HTTP has its token, so a login is a record when a token comes from an address for the first time in ten minutes. Wrong tokens are
-/// counted as other refusals are.
+/// Every request over HTTP has its token, so a login is recorded when a token comes from an address for the first time in ten minutes.
+/// Wrong tokens are counted like other refusals.
 #[derive(Debug)]
 pub(super) struct Logins {
     audit: Audit,
-    /// When a token came from an address.
+    /// The time when each token last came from an address.
     seen: Mutex<HashMap<(TokenId, IpAddr), Instant>>,
 }
 
-/// So long a login counts as the same.
+/// The time for which logins count as the same.
 const SAME: Duration = Duration::from_secs(600);
-/// So many are remembered. When there are more, each is a record once more.
+/// The most logins that are remembered. With more, each is recorded again.
 const MOST: usize = 8192;
 
 impl Logins {
@@ -32,7 +32,7 @@ impl Logins {
         Self { audit, seen: Mutex::default() }
     }
 
-    /// Notes what came of a request with these headers.
+    /// Records the outcome of a request with these headers.
     pub(super) fn note(&self, before: &Session, headers: &HeaderMap, after: Result<&Session, &Error>) {
         if !self.audit.is_on() || !headers.contains_key(http::header::AUTHORIZATION) {
             return;
@@ -45,7 +45,7 @@ impl Logins {
             }
             Ok(_) => {}
             Err(error) => {
-                // Whoever is slowed down has shown a wrong token all the same.
+                // A slowed-down caller has shown a wrong token, too.
                 let refused = !matches!(error.code(), Code::StoreUnavailable | Code::Internal);
                 let outcome =
                     if refused { Outcome::Refused(Code::NotAuthenticated.number()) } else { Outcome::Failed(error.code().number()) };

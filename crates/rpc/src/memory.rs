@@ -1,19 +1,19 @@
-//! How much memory the server uses for its clients: requests that arrive or are being answered, and answers that are not sent yet.
+//! Counts the memory that the server uses for its clients: requests that arrive or are being answered, and answers that are not sent yet.
 //! The settings `held`, `held_per_address` and `held_per_connection` limit it.
 //!
-//! Every byte is counted in three budgets: that of the connection, of its address and of the server. A request waits for room in
-//! them. In the budget of its connection it waits as long as it takes, which slows down nobody but the client that sends so much.
-//! In the other two it waits for a while, then it is refused.
+//! Every byte is counted in three budgets: those of the connection, of its address and of the server. A request waits for room in them. In
+//! the budget of its connection it waits without a limit, which slows down only the client that sends so much. In the other two it waits
+//! for a while, and is then refused.
 //!
-//! The length of an answer is known only when it is made. So a call waits for room before it begins. If its answer may be large, it
-//! also waits for shares of the large answers that may be made at once. Such calls are admitted one after the other, and an estimate
-//! is reserved for each.
+//! The length of an answer is known only when it is complete. So a call waits for room before it begins. If its answer may be large, it
+//! also waits for shares of the large answers that may be created at once. Such calls are admitted one after the other, and an estimate is
+//! reserved for each.
 //!
-//! The answers of a batch stay in memory until the last one is made, which may take as long as a job. So batches get half of each
+//! The answers of a batch stay in memory until the last one is complete, which may take as long as a job. So batches get half of each
 //! budget, and no other call waits for them: answers of a batch that find no room are refused after a while.
 //!
-//! Where callers have to log in, those who have not share a small part of the budgets of addresses and of the server, and those who have share the
-//! rest. So nobody without a token keeps them waiting.
+//! Where callers must log in, callers without a login share a small part of the budgets of addresses and of the server; the others share
+//! the rest. So callers without a token cannot keep them waiting.
 
 mod arrival;
 mod batch;
@@ -36,7 +36,7 @@ pub(super) use divided::{Divided, Side};
 pub(super) use request::RequestReservation;
 use shortage::Shortage;
 
-/// How large the answer of a method may be.
+/// The expected size of the answer of a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Size {
     /// A few words.
@@ -44,12 +44,12 @@ pub enum Size {
     Small,
     /// One job with its script and its result.
     Medium,
-    /// As large as answers may be.
+    /// Up to the limit for answers.
     Large,
 }
 
 impl Size {
-    /// How many of [`SHARES`] such an answer takes.
+    /// Returns the number of [`SHARES`] that such an answer takes.
     const fn shares(self) -> u32 {
         match self {
             Self::Small => 0,
@@ -58,7 +58,7 @@ impl Size {
         }
     }
 
-    /// How many bytes are reserved for such an answer while it is made.
+    /// Returns the number of bytes that are reserved for such an answer while it is created.
     const fn estimate(self) -> u64 {
         match self {
             Self::Small => 0,
@@ -68,7 +68,7 @@ impl Size {
     }
 }
 
-/// How many shares a connection, an address and the server have: enough for two, four and eight large answers at once.
+/// The number of shares of a connection, an address and the server: enough for two, four and eight large answers at once.
 const SHARES: [u32; 3] = [16, 32, 64];
 /// A connection that reads nothing for this long, or whose request stalls, is closed when others wait for room.
 const STUCK: Duration = Duration::from_secs(1);
@@ -82,7 +82,7 @@ const SMALL: u64 = 64 * 1024;
 /// A connection that uses no more than this does not wait for room in the budget of its address.
 const TINY: u64 = 16 * 1024;
 
-/// Shows the counters of this module before there is anything to count.
+/// Registers the counters of this module, so that they show before the first event.
 pub(super) fn announce() {
     for setting in ["held", "held_per_address", "held_per_connection"] {
         metrics::counter!("hero_rpc_held_full_total", "setting" => setting).increment(0);
@@ -95,16 +95,16 @@ pub(super) fn announce() {
 pub(super) struct Budget {
     /// The setting that limits it.
     setting: &'static str,
-    /// On whose account it is used, if several connections share it.
+    /// The side that uses it, if several connections share it.
     of: Option<Side>,
     used: AtomicU64,
-    /// How much of that is used by answers of batches that are not finished.
+    /// The bytes used by answers of unfinished batches.
     used_by_batches: AtomicU64,
     limit: u64,
     /// Notified when there is room again.
     freed: Notify,
     shares: Arc<Semaphore>,
-    /// Calls with large answers wait in this queue, so that one of them begins as soon as there is room.
+    /// The queue of calls with large answers, so that one of them begins as soon as there is room.
     queue: tokio::sync::Mutex<()>,
     connections: Mutex<Vec<Weak<Connection>>>,
 }
@@ -125,7 +125,7 @@ impl Budget {
         })
     }
 
-    /// Reserves bytes for a request, unless that would make the budget full. So requests alone never keep calls waiting.
+    /// Reserves bytes for a request, unless that would fill the budget. So requests alone never keep calls waiting.
     fn try_reserve(&self, bytes: u64) -> bool {
         let next = |used: u64| used.checked_add(bytes).filter(|sum| *sum < self.limit);
         self.used.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()
@@ -147,7 +147,7 @@ impl Budget {
         self.used_by_batches.fetch_add(bytes, Ordering::AcqRel);
     }
 
-    /// Counts bytes no longer for batches: they were freed, or are now counted as an answer that is not sent yet.
+    /// Stops counting bytes for batches: they were freed, or now count as an answer that is not sent yet.
     fn free_for_batch(&self, bytes: u64) {
         let (before, most) = (self.used_by_batches.fetch_sub(bytes, Ordering::AcqRel), self.limit / 2);
         if before >= most && before - bytes < most {
@@ -155,7 +155,7 @@ impl Budget {
         }
     }
 
-    /// The share of the budget below which little of it counts as used. A subscription may have this much ready that is not sent yet.
+    /// Returns the amount of usage that counts as little. A subscription may have this much data ready but not sent.
     const fn low_mark(&self) -> u64 {
         self.limit / 16
     }
@@ -172,17 +172,17 @@ impl Budget {
         self.used.load(Ordering::Acquire) >= self.limit
     }
 
-    /// Whether batches use all that they may.
+    /// Whether batches use their whole part.
     fn is_full_of_batches(&self) -> bool {
         self.used_by_batches.load(Ordering::Acquire) >= self.limit / 2
     }
 
-    /// Whether an answer, or one of a batch, may be made.
+    /// Whether the budget has room for an answer, or for one of a batch.
     fn accepts(&self, in_batch: bool) -> bool {
         !(self.is_full() || in_batch && self.is_full_of_batches())
     }
 
-    /// Whether batches use so much that some of them have to end. Their estimates alone do not lead to that.
+    /// Whether batches use so much that some of them must end. Their estimates alone do not cause that.
     fn has_too_much_for_batches(&self) -> bool {
         self.used_by_batches.load(Ordering::Acquire) >= self.limit / 4 * 3
     }
@@ -208,17 +208,17 @@ impl Budget {
         }
     }
 
-    /// Waits for its turn, until it is not full, and for shares.
+    /// Waits for the call's turn, for room, and for shares.
     async fn admit(self: &Arc<Self>, size: Size, in_batch: bool) -> AnswerReservation {
         let _turn = self.queue.lock().await;
-        // Calls that have shares do not wait here, and end at some time. So this wait ends, too.
+        // Calls with shares do not wait here, and end at some time. So this wait ends, too.
         let share = Arc::clone(&self.shares).acquire_many_owned(size.shares()).await.expect("nobody closes the semaphore");
         self.wait().await;
         self.reserve_answer(size, in_batch, share)
     }
 
     fn reserve_answer(self: &Arc<Self>, size: Size, in_batch: bool, share: OwnedSemaphorePermit) -> AnswerReservation {
-        // For batches the estimate is high, so that they do not use too much. In a small budget it is lower, because estimates alone must not make it full.
+        // The estimate for batches is high, to limit them. In a small budget it is lower, because estimates alone must not fill it.
         let bytes = if in_batch { (4 * size.estimate()).min(2 * self.low_mark()) } else { size.estimate().min(self.low_mark()) };
         self.reserve(bytes);
         let of_batch = if in_batch { bytes } else { 0 };
@@ -226,9 +226,11 @@ impl Budget {
         AnswerReservation { budget: Arc::clone(self), bytes, of_batch, _share: share }
     }
 
-    /// Reserves bytes, and waits for room at most until `deadline`. Connections that read nothing, or whose requests stall, are closed meanwhile.
+    /// Reserves bytes, and waits for room until `deadline` at most. Connections that read nothing, or whose requests stall, are closed
+    /// meanwhile.
     ///
-    /// Where requests have all the room in parts and each waits for its rest, none would ever have it: the one with the largest part gives up.
+    /// Several requests may share all the room in parts while each waits for its rest, so that none can go on. Then the one with the
+    /// largest part gives up.
     async fn reserve_by(&self, bytes: u64, deadline: Instant, asking: &Connection) -> bool {
         if self.try_reserve(bytes) {
             return true;
@@ -259,14 +261,14 @@ impl Budget {
                     return false;
                 }
             }
-            // Nothing is read from the connection meanwhile, so it must not count as silent.
+            // The server reads nothing from the connection meanwhile, so the connection must not count as silent.
             asking.heard();
-            // Checks again after a while in any case, because nobody is told when a little is freed.
+            // This loop checks again after a while in any case, because small amounts are freed without a notification.
             let _ = tokio::time::timeout(RECHECK.min(deadline - now), freed).await;
         }
     }
 
-    /// Whether nearly all is used by parts of requests that wait for the room of their rest, and this connection has the largest.
+    /// Whether requests that wait for their rest use nearly all the room, and this connection has the largest part.
     fn gives_up(&self, asking: &Connection) -> bool {
         let connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting: Vec<_> = connections.iter().filter_map(Weak::upgrade).filter(|connection| connection.waits_in(self)).collect();
@@ -275,7 +277,7 @@ impl Budget {
         waiting.len() > 1 && parts >= self.limit / 4 * 3 && largest.is_some_and(|largest| std::ptr::eq(&**largest, asking))
     }
 
-    /// Closes a connection that reads nothing, or whose request stalls: the one of them that uses most. Gives whether there was one.
+    /// Closes the connection that uses most, of those that read nothing or whose requests stall. Returns whether there was one.
     fn evict(&self) -> bool {
         let connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         let stuck = connections.iter().filter_map(Weak::upgrade).filter(|connection| connection.is_in_the_way(self));
@@ -291,7 +293,7 @@ impl Budget {
         false
     }
 
-    /// Remembers a connection, which may be closed when others wait for room.
+    /// Registers a connection, which may be closed when others wait for room.
     fn register(&self, connection: &Arc<Connection>) {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         if connections.len() == connections.capacity() {
@@ -301,7 +303,7 @@ impl Budget {
     }
 }
 
-/// The shares and the estimated bytes in one budget that are reserved for an answer while it is made.
+/// The shares and estimated bytes in one budget that are reserved for an answer while it is created.
 #[derive(Debug)]
 pub(super) struct AnswerReservation {
     budget: Arc<Budget>,

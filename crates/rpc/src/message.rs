@@ -1,4 +1,4 @@
-//! Reads messages: calls, notifications, batches of them, and what is none of these.
+//! Parses messages: calls, notifications, batches of them, and invalid ones.
 
 use std::fmt;
 use std::future::ready;
@@ -21,7 +21,7 @@ use super::request_id::{Given, NumberId};
 
 /// Answers a message: a call, a notification or a batch of them. Notifications alone get no answer.
 ///
-/// The future does not borrow the message, which can be dropped while the call takes long.
+/// The future does not borrow the message, so that the message can be dropped while the call takes long.
 pub(super) fn answer<'w>(
     middleware: &'w Middleware,
     message: &[u8],
@@ -29,7 +29,7 @@ pub(super) fn answer<'w>(
     batch_limit: u32,
 ) -> BoxFuture<'w, Option<Reply>> {
     let Ok(text) = std::str::from_utf8(message) else { return parse_error() };
-    // What is white space to JSON, and no more.
+    // Exactly the white space of JSON.
     let text = text.trim_start_matches([' ', '\t', '\n', '\r']);
     if !text.starts_with('[') {
         return read(text, extensions).map_or_else(|_| parse_error(), |entry| middleware.one(entry).boxed());
@@ -58,7 +58,7 @@ fn parse_error<'w>() -> BoxFuture<'w, Option<Reply>> {
     at_once(MethodResponse::error(Id::Null, ErrorCode::ParseError))
 }
 
-/// Reads one entry. Fails only if it is not JSON.
+/// Parses one entry. Fails only if it is not JSON.
 fn read(text: &str, extensions: &Extensions) -> Result<Entry, serde_json::Error> {
     let outline: Outline<'_> = serde_json::from_str(text)?;
     let with_id = |id: Id<'static>| {
@@ -66,7 +66,7 @@ fn read(text: &str, extensions: &Extensions) -> Result<Entry, serde_json::Error>
         if outline.is_ambiguous || outline.version?.get() != r#""2.0""# {
             return None;
         }
-        // Null is "not given", as it is for a parameter.
+        // Null means "not given", as for a parameter.
         let params = outline.params.filter(|params| params.get() != "null").map(ToOwned::to_owned);
         let mut request = Request::owned(method, params, id);
         *request.extensions_mut() = extensions.clone();
@@ -85,7 +85,7 @@ fn read(text: &str, extensions: &Extensions) -> Result<Entry, serde_json::Error>
     })
 }
 
-/// The members of a request that say what it is.
+/// The members that identify a request.
 #[derive(Default)]
 struct Outline<'t> {
     version: Option<&'t RawValue>,
@@ -93,7 +93,7 @@ struct Outline<'t> {
     params: Option<&'t RawValue>,
     id: Option<&'t RawValue>,
     has_two_ids: bool,
-    /// Whether a member other than the id is there twice.
+    /// Whether a member other than the id occurs twice.
     is_ambiguous: bool,
 }
 

@@ -14,22 +14,22 @@ use super::guard::Concern;
 use super::memory::{BatchAnswers, Size};
 use super::params::FromParameters;
 
-/// How a method is answered.
+/// The form of a method's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// With one result.
+    /// One result.
     Call,
-    /// With one result, after a wait that the caller chooses.
+    /// One result, after a wait that the caller chooses.
     Wait,
-    /// With an id, and items after it.
+    /// An id, and then items.
     Subscription,
-    /// With `true` if there was such a subscription, otherwise `false`.
+    /// `true` if the subscription existed, otherwise `false`.
     Unsubscription,
 }
 
-/// A call as it could be made, and what it could give. Typed, so that it always fits the schema.
+/// An example of a call and its result. It is typed, so that it always fits the schema.
 pub struct Example<P, R> {
-    /// What it shows.
+    /// A short description.
     pub name: &'static str,
     /// The parameters.
     pub params: P,
@@ -37,72 +37,73 @@ pub struct Example<P, R> {
     pub result: R,
 }
 
-/// What surrounds a call.
+/// The circumstances of a call.
 #[derive(Debug)]
 pub struct Within<'c> {
-    /// The answers of its batch, if it is one of a batch.
+    /// The answers of its batch, if it is part of a batch.
     pub batch: Option<&'c BatchAnswers>,
-    /// Its record in the audit log, for methods that are not at their end when they have done what they are for.
+    /// Its record in the audit log, for methods that go on after their work is done.
     pub act: &'c mut Act,
 }
 
 /// A method: its fields are the parameters, its documentation is the description, its first sentence the summary.
 ///
-/// Fields stand in the order of positional parameters, those that are needed first; [`Method::LEADING`] may have another order.
+/// Fields are in the order of positional parameters, the required ones first; [`Method::LEADING`] may set another order.
 pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'static {
     /// The name on the wire, `verb_noun`.
     const NAME: &'static str;
-    /// The group it is listed in.
+    /// The group in which it is listed.
     const TAG: &'static str;
-    /// What it needs from the caller.
+    /// The permission that a caller needs.
     const PERMISSION: Permission;
     /// The effect of a call, which also decides whether it may be sent again blindly.
     const EFFECT: Effect;
-    /// The errors it can answer, besides [`Code::COMMON`].
+    /// The errors that it can return, besides [`Code::COMMON`].
     const ERRORS: &'static [Code];
-    /// Whether the audit log has each call. What only reads is there when it is refused, and no more.
+    /// Whether the audit log has each call. Of methods that only read it has the refused calls.
     const AUDITED: bool = !matches!(Self::PERMISSION, Permission::Read);
     /// Whether it waits for a job, as long as its caller wants.
     const WAITS: bool = false;
-    /// Whether its answer has a token.
+    /// Whether its answer contains a token.
     const TELLS_SECRET: bool = false;
-    /// How large its answer may be, or what is made of its parameters. Methods that wait are small, because they may begin at any time.
+    /// The size of its answer, or of the values that it builds from its parameters. Methods that wait are small, because they may begin at
+    /// any time.
     const SIZE: Size = Size::Small;
-    /// The first positional parameters, where their order is not that of the fields.
+    /// The first positional parameters, if their order is not that of the fields.
     const LEADING: &'static [&'static str] = &[];
-    /// What the result is, as one sentence.
+    /// A sentence that describes the result.
     const RESULT: &'static str;
     /// The result.
     type Output: Serialize + JsonSchema + Clone + Send + 'static;
 
-    /// At least one example.
+    /// Returns at least one example.
     fn examples() -> Vec<Example<Self, Self::Output>>;
 
-    /// What the call concerns, as far as that decides who may make it.
+    /// Returns the objects that the call concerns, as far as they decide who may make it.
     fn concern(&self) -> Concern<'_>;
 
-    /// What the audit log says that the call is about, as `kind:id`: ids and names, no contents.
+    /// Returns the objects of the call for the audit log, as `kind:id`: ids and names, no contents.
     fn names(&self) -> Option<String> {
         act::named(&self.concern())
     }
 
-    /// The same where that is known only when it is done, such as the id of something new.
+    /// Returns the objects that are known only after the call, such as the id of a new one.
     fn made(_: &Self::Output) -> Option<String> {
         None
     }
 
-    /// Does what the method is for.
+    /// Executes the method.
     ///
-    /// Unless the call is a notification, the future is dropped when the caller's connection closes, at any await. So what must not be
-    /// done by halves is done on the floors below.
+    /// Unless the call is a notification, the future is dropped at any await when the caller's connection closes. So work that must not be
+    /// left half done belongs to the lower floors.
     fn call(self, app: &C, session: &Session) -> impl Future<Output = Result<Self::Output, Error>> + Send;
 
-    /// Like [`Self::call`], for methods that have to know of their circumstances.
+    /// Does the same as [`Self::call`], for methods that depend on their circumstances.
     fn call_within(self, app: &C, session: &Session, _: Within<'_>) -> impl Future<Output = Result<Self::Output, Error>> + Send {
         self.call(app, session)
     }
 
-    /// Like [`Self::call`], for a notification: its caller wants no answer, so nothing is waited for.
+    /// Does the same as [`Self::call`], for a notification: its caller wants no answer, so the method waits for nothing.
     fn notify(self, app: &C, session: &Session, act: &mut Act) -> impl Future<Output = Result<(), Error>> + Send {
         self.call(app, session).map_ok(|output| act.done(Self::made(&output)))
     }
@@ -116,24 +117,24 @@ pub trait Subscription<C = App>: FromParameters + Serialize + JsonSchema + Send 
     const NOTIFICATION: &'static str;
     /// The name of the method that ends it; its one parameter is the subscription's id.
     const UNSUBSCRIBE: &'static str;
-    /// The group it is listed in.
+    /// The group in which it is listed.
     const TAG: &'static str;
-    /// What it needs from the caller.
+    /// The permission that a caller needs.
     const PERMISSION: Permission;
-    /// What it answers when it cannot begin, besides [`Code::COMMON`].
+    /// The errors that it can return when it cannot begin, besides [`Code::COMMON`].
     const ERRORS: &'static [Code];
-    /// What the notifications carry.
+    /// The content of the notifications.
     type Item: Serialize + JsonSchema + Send + 'static;
 
-    /// At least one example; its result is an item.
+    /// Returns at least one example; its result is an item.
     fn examples() -> Vec<Example<Self, Self::Item>>;
 
-    /// What it concerns, as far as that decides who may subscribe.
+    /// Returns the objects that it concerns, as far as they decide who may subscribe.
     fn concern(&self) -> Concern<'_>;
 
-    /// Begins. The stream is asked for the next item only when the one before is on its way.
+    /// Begins. The server requests the next item only when the one before is on its way.
     fn open(self, app: &C, session: &Session) -> impl Future<Output = Result<Items<Self::Item>, Error>> + Send;
 }
 
-/// The items of a subscription. An error is its end.
+/// The items of a subscription. An error ends it.
 pub type Items<T> = BoxStream<'static, Result<T, Error>>;

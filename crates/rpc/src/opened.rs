@@ -1,4 +1,4 @@
-//! A connection that was accepted, until it closes.
+//! An accepted connection, until it closes.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,19 +20,19 @@ use super::auth::Session;
 use super::limits::Limits;
 use super::wire::Wire;
 
-/// How large the head of a request may be, and what is written at once.
+/// The most bytes of the head of a request, and of one write.
 const HEAD: usize = 64 * 1024;
-/// How long a new connection may take until its first request.
+/// The time limit of a new connection for its first request.
 const FIRST: Duration = Duration::from_secs(30);
 
-/// A connection, whatever it came over.
+/// A connection over any transport.
 pub(super) struct Opened {
     session: Arc<Session>,
     router: Router,
     stop: StopHandle,
     write_timeout: Duration,
     idle_timeout: Duration,
-    /// How many connections the server has when it is full, with the loops that accept them. `None`: this one keeps nobody away.
+    /// The number of connections, accept loops included, at which the server is full. `None`: this connection takes no place.
     most: Option<usize>,
 }
 
@@ -42,7 +42,7 @@ impl Opened {
         Self { session: Arc::new(session), router, stop, write_timeout, idle_timeout, most }
     }
 
-    /// Waits for what has to be there before there is a request, unless the server stops first, or others need the memory.
+    /// Waits for the preparation of the connection, unless the server stops first, or others need the memory.
     pub(super) async fn prepared<T>(&self, preparing: impl Future<Output = Option<T>>) -> Option<T> {
         tokio::select! {
             prepared = preparing => prepared,
@@ -51,7 +51,7 @@ impl Opened {
         }
     }
 
-    /// Answers what comes over it.
+    /// Answers the requests on it.
     pub(super) async fn serve(self, socket: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
         let Self { session, router, stop, write_timeout, idle_timeout, most } = self;
         let peer = session.peer();
@@ -87,7 +87,8 @@ impl Opened {
     }
 }
 
-/// Returns when the connection has been without an HTTP request for `limit`. It is not used for WebSockets, which are no HTTP after the upgrade.
+/// Returns when the connection has been without an HTTP request for `limit`. It does not apply to WebSockets, which are no HTTP after the
+/// upgrade.
 async fn idle_for(limit: Duration, session: &Session) {
     loop {
         let limit = if session.has_asked() { limit } else { limit.min(FIRST) };
@@ -98,7 +99,7 @@ async fn idle_for(limit: Duration, session: &Session) {
     }
 }
 
-/// Answers the requests of one connection: the router, which gets the connection's session with each.
+/// Answers the requests of one connection: passes each to the router, with the connection's session.
 #[derive(Clone)]
 struct ConnectionService {
     router: Router,
@@ -125,7 +126,7 @@ where
         let (answer, session, most) = (self.router.call(request), Arc::clone(&self.session), self.most);
         Box::pin(async move {
             let mut answer = answer.await;
-            // Kept open without a request, it would keep others away, maybe a WebSocket of the client that asks by it why none opens.
+            // An idle connection would take the place of others, perhaps of a WebSocket of the client that asks here why none opens.
             if let Ok(response) = &mut answer
                 && response.status() != StatusCode::SWITCHING_PROTOCOLS
                 && most.is_some_and(|most| session.is_crowded(most))

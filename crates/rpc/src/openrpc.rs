@@ -1,11 +1,11 @@
 //! Builds the OpenRPC document, in a form that the usual generators can read.
 //!
-//! Their needs, each measured: version 1.2.6 (all know it; some refuse 1.3.2, others 1.4), JSON Schema draft 7, a title of its own
-//! on every schema and none that a method makes, components that are objects or plain `enum`s, no arrays of types, no remote
-//! references and nothing beside one, a summary and a result on every method, descriptions of one line, `rpc.discover` not listed,
-//! integers that JavaScript can represent, examples that give each parameter up to the last one used.
+//! The generators need, each measured: version 1.2.6 (all know it; some refuse 1.3.2, others 1.4); JSON Schema draft 7; a unique title on
+//! every schema, none equal to a type that a method creates; components that are objects or plain `enum`s; no arrays of types; no remote
+//! references and nothing beside a reference; a summary and a result on every method; descriptions of one line; `rpc.discover` not listed;
+//! integers that JavaScript can represent; examples that give each parameter up to the last one used.
 //!
-//! The examples are one story, in the order of the document: each works on a fresh server after those before it.
+//! The examples are one story, in the order of the document: each works on a fresh server after the ones before it.
 
 mod schema;
 
@@ -24,9 +24,9 @@ use schema::{Titles, one_line};
 
 /// Collects the schemas of a document while its methods are described.
 pub(super) struct Describer {
-    /// The schemas of parameters, which we read.
+    /// The schemas of parameters, which the server reads.
     input: SchemaGenerator,
-    /// The schemas of results and items, which we write.
+    /// The schemas of results and items, which the server writes.
     output: SchemaGenerator,
 }
 
@@ -43,7 +43,7 @@ impl Describer {
         Self { input: generator(SchemaSettings::draft07().for_deserialize()), output: generator(SchemaSettings::draft07().for_serialize()) }
     }
 
-    /// A parameter struct as content descriptors, in the order of positions: first those that `leading` names, then its other fields.
+    /// Converts a parameter struct to content descriptors, in the order of positions: first those in `leading`, then its other fields.
     fn params<P: JsonSchema>(&mut self, leading: &[&str]) -> Vec<Value> {
         let mut schema = transformed(P::json_schema(&mut self.input), &mut self.input);
         let required = schema.get("required").cloned().unwrap_or_default();
@@ -67,12 +67,12 @@ impl Describer {
         transformed(schema, &mut self.output)
     }
 
-    /// The whole document around `methods`.
+    /// Returns the whole document around `methods`.
     pub(super) fn document(mut self, mut methods: Vec<Value>) -> Value {
         data::describe(&mut self.input);
         let (schemas, renamed) = schema::merge(self.output.take_definitions(true), self.input.take_definitions(true));
         let names: Vec<String> = methods.iter().filter_map(|method| Some(method["name"].as_str()?.to_owned())).collect();
-        let taken = names.iter().map(String::as_str).chain([NAME]); // Generators make types of these, too.
+        let taken = names.iter().map(String::as_str).chain([NAME]); // Generators create types with these names, too.
         let mut titles = Titles::reserving(schemas.iter().map(|(name, _)| name.as_str()), taken);
         let mut tidy = |(name, mut schema): (String, Value)| {
             titles.tidy(&mut schema, &name);
@@ -101,7 +101,7 @@ impl Describer {
     }
 }
 
-/// Runs the generator's transforms, which otherwise reach root schemas only.
+/// Runs the generator's transforms, which otherwise apply to root schemas only.
 fn transformed(mut schema: Schema, generator: &mut SchemaGenerator) -> Value {
     for transform in generator.transforms_mut() {
         transform.transform(&mut schema);
@@ -109,13 +109,13 @@ fn transformed(mut schema: Schema, generator: &mut SchemaGenerator) -> Value {
     schema.to_value()
 }
 
-/// The names of a method's parameters, in the order of positions.
+/// Returns the names of a method's parameters, in the order of positions.
 pub(super) fn parameter_names<P: JsonSchema>(leading: &[&str]) -> Vec<String> {
     let params = Describer::new().params::<P>(leading);
     params.iter().filter_map(|param| param["name"].as_str()).map(str::to_owned).collect()
 }
 
-/// The names of a method's parameters that are texts, whatever they say.
+/// Returns the names of a method's parameters that take any text.
 pub(super) fn text_parameters<P: JsonSchema>() -> Vec<String> {
     let mut describer = Describer::new();
     let params = describer.params::<P>(&[]);
@@ -142,15 +142,15 @@ pub(super) fn describe_method<C, M: Method<C>>(describer: &mut Describer) -> Vec
     vec![method]
 }
 
-/// The member of a method that says whether it may be sent again blindly.
+/// The member of a method that says whether it may be repeated without a check.
 const REPEATABLE: &str = "x-repeatable";
 
-/// The id of a subscription in examples, of which each method has its own.
+/// Returns the id of a subscription in examples. Each method has its own.
 fn subscription_id(name: &str) -> String {
     format!("Kx3vQ9bTz1mW5nRa-{name}")
 }
 
-/// The method that subscribes, and the one that ends it.
+/// Describes the method that subscribes, and the one that ends the subscription.
 pub(super) fn describe_subscription<C, S: Subscription<C>>(describer: &mut Describer) -> Vec<Value> {
     const ERRORS: [Code; 2] = [Code::InvalidRequest, Code::TooManySubscriptions];
     let examples = || S::examples().into_iter();
@@ -197,7 +197,7 @@ fn describe_unsubscription<C, S: Subscription<C>>() -> Value {
     })
 }
 
-/// What a method and a subscription have in common: the name, and the documentation of the parameter struct.
+/// Returns the common part of methods and subscriptions: the name, and the documentation of the parameter struct.
 fn heading<P: JsonSchema>(name: &str, tag: &str) -> Value {
     let schema = P::json_schema(&mut generator(SchemaSettings::draft07().for_deserialize()));
     let description = schema.get("description").and_then(Value::as_str).unwrap_or(name);
@@ -209,14 +209,14 @@ fn heading<P: JsonSchema>(name: &str, tag: &str) -> Value {
     })
 }
 
-/// An example with every parameter up to the last one that is given, because tools send the values of examples by position.
+/// Returns an example with every parameter up to the last given one, because tools send the values of examples by position.
 fn pairing<P: Serialize>(name: &str, described: &[Value], params: &P, result: Value) -> Value {
     let mut given = json!(params);
     let value = |descriptor: &Value| {
         let name = descriptor["name"].as_str().unwrap_or_default();
         let mut value = given.get_mut(name).map(Value::take).unwrap_or_default();
         if let Value::Object(members) = &mut value {
-            members.retain(|_, member| !member.is_null()); // The same as not given, which is how parameters are described.
+            members.retain(|_, member| !member.is_null()); // Null means "not given", and parameters are described so.
         }
         let speaks = !value.is_null() && Some(&value) != descriptor["schema"].get("default");
         (speaks, json!({"name": name, "value": value}))
@@ -239,7 +239,7 @@ fn error(code: Code) -> Value {
     error
 }
 
-/// Titles every schema that stands in a method.
+/// Gives every schema of a method a title.
 fn describe_schemas(method: &mut Value, titles: &mut Titles, renamed: &[String]) {
     let name = schema::camel(method["name"].as_str().unwrap_or_default());
     for param in method["params"].as_array_mut().into_iter().flatten() {

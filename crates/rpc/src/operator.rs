@@ -1,4 +1,4 @@
-//! The socket of the operator: a file in a directory that only whoever runs the server can enter. Who connects there may do everything.
+//! The socket of the operator: a file in a directory that only the user who runs the server can enter. Its clients may do everything.
 
 use std::fs::Permissions;
 use std::io;
@@ -9,10 +9,10 @@ use tokio::net::UnixListener;
 
 use super::serve_error::ServeError;
 
-/// What group and others may do with a directory to exchange what is in it.
+/// The permission bits of group and others that allow replacing files in a directory.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// Listens there. A socket that an earlier server has left gives way.
+/// Listens on the socket. It replaces one that an earlier server has left.
 pub(super) fn listen(path: &Path) -> Result<UnixListener, ServeError> {
     let failed = |cause| ServeError::Socket { path: path.to_owned(), cause };
     if let Some(directory) = path.parent() {

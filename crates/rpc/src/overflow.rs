@@ -13,22 +13,22 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::addresses::counted;
 use super::tls::Tls;
 
-/// How many such connections are served at once. When there are more, the oldest one of the address that has most of them is closed.
+/// The most connections beyond the limit that are served at once. With more, the oldest one of the address that has most of them is closed.
 const MOST: usize = 64;
-/// How long such a connection may last, which is more than a probe may take.
+/// The time limit of such a connection, which is longer than a probe may take.
 const TIMEOUT: Duration = Duration::from_secs(6);
-/// How long the head of a request may be. That of a probe is short.
+/// The most bytes of the head of a request. The head of a probe is short.
 const HEAD: usize = 8 * 1024;
 
-/// How often the log says at most that connections are refused.
+/// The shortest interval between log lines about refused connections.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// How many connections were refused since the log last said so, and when that was.
+/// The number of refused connections since the last log line, and the time of that line.
 #[derive(Default)]
 pub(super) struct Refusals(Mutex<(u64, Option<Instant>)>);
 
 impl Refusals {
-    /// Notes that the connection `last` was refused because of this limit.
+    /// Records that the connection `last` was refused because of this limit.
     pub(super) fn note(&self, last: SocketAddr, open: usize, limit: &str) {
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (refused, said) = &mut *noted;
@@ -47,12 +47,13 @@ pub(super) struct Overflow {
     open: Mutex<Open>,
 }
 
-/// The open connections, oldest first: the address of each, and what closes it when dropped.
+/// The open connections, the oldest first: the address of each, and a guard that closes it when dropped.
 #[derive(Default)]
 struct Open(VecDeque<(IpAddr, DropGuard)>);
 
 impl Open {
-    /// Adds a connection. If there are too many, one of the address that has most is closed, so a flood from one address only harms itself.
+    /// Adds a connection. If there are too many, one of the address that has most is closed, so a flood from one address harms only that
+    /// address.
     fn add(&mut self, address: IpAddr, end: DropGuard) {
         if self.0.len() == MOST {
             let mut counts = HashMap::<IpAddr, usize>::new();
@@ -74,14 +75,14 @@ impl Overflow {
     /// Answers one request of a connection, and closes it.
     pub(super) fn serve(&self, socket: TcpStream) {
         let closed = CancellationToken::new();
-        // A connection that has broken already has no address any more.
+        // A connection that has already broken has no address any more.
         let address = socket.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| counted(peer.ip()));
         self.open.lock().unwrap_or_else(PoisonError::into_inner).add(address, closed.clone().drop_guard());
         let (service, tls) = (TowerToHyperService::new(self.probes.clone()), self.tls.clone());
         let mut http = http1::Builder::new();
         http.keep_alive(false).max_buf_size(HEAD);
         tokio::spawn(async move {
-            // A probe that broke off is not worth a log line.
+            // A probe that broke off needs no log line.
             let answer = async {
                 match tls {
                     None => drop(http.serve_connection(TokioIo::new(socket), service).await),

@@ -1,4 +1,4 @@
-//! The errors for what is too large, and how the id of a message is found that is not kept in memory.
+//! The errors for messages that are too large, and a reader that finds the id of a message without keeping the message in memory.
 
 use std::sync::Arc;
 
@@ -10,27 +10,27 @@ use serde_json::json;
 use super::entry::Reply;
 use super::request_id::{Given, LONGEST_ID, NumberId};
 
-/// The error of a request above the limit.
+/// Returns the error of a request above the limit.
 pub(super) fn request_too_large(limit: u32) -> ErrorObjectOwned {
     let message = format!("the request has more than {limit} bytes, which is the limit of a request (--max-request); nothing was done");
     ErrorObject::owned(OVERSIZED_REQUEST_CODE, message, Some(json!({"limit": limit, "setting": "--max-request"})))
 }
 
-/// The error of a batch above the limit.
+/// Returns the error of a batch above the limit.
 pub(super) fn batch_too_large(limit: u32) -> ErrorObjectOwned {
     let message = format!("the batch has more than {limit} entries, which is the limit of a batch (--max-batch); nothing was done");
     ErrorObject::owned(TOO_BIG_BATCH_REQUEST_CODE, message, Some(json!({"limit": limit, "setting": "--max-batch"})))
 }
 
-/// Reads the id of a message that is not kept in memory, wherever the id stands in it. It needs a few bytes of memory.
+/// Finds the id of a message that is not kept in memory, wherever the id is in it. It needs a few bytes of memory.
 ///
-/// For a message that is not JSON it gives no id, or a wrong one, which does no harm.
+/// For a message that is not JSON it finds no id, or a wrong one, which does no harm.
 #[derive(Debug, Default)]
 pub(super) struct IdReader {
-    /// How many arrays and objects are open.
+    /// The number of open arrays and objects.
     depth: u64,
     text: Text,
-    /// Where the reader is.
+    /// The position of the reader.
     position: Position,
     /// The name of the member that is being read, or the JSON of its value if the member is the id.
     token: Vec<u8>,
@@ -38,34 +38,34 @@ pub(super) struct IdReader {
     has_method: bool,
 }
 
-/// Whether a text is being read.
+/// The state of the reader within a text.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 enum Text {
     #[default]
     Outside,
     Inside,
-    /// Behind a backslash.
+    /// After a backslash.
     Escaped,
 }
 
-/// What comes next at the depth of the members of a request.
+/// The expected part at the depth of the members of a request.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 enum Position {
-    /// Nothing has come but white space.
+    /// So far there was only white space.
     #[default]
     Begin,
-    /// A name comes.
+    /// A name.
     Name,
-    /// The value of the id comes.
+    /// The value of the id.
     Id,
-    /// Another value comes.
+    /// Another value.
     Value,
-    /// It is no request, or there is nothing more to see.
+    /// The message is no request, or the rest does not matter.
     End,
 }
 
 impl IdReader {
-    /// Reads on in these bytes.
+    /// Reads the next bytes.
     pub(super) fn read(&mut self, bytes: &[u8]) {
         if self.position == Position::End {
             return;
@@ -108,13 +108,13 @@ impl IdReader {
             }
             Position::Value => {}
             Position::Name | Position::Id if was == Text::Outside && byte.is_ascii_whitespace() => {}
-            // A token is cut here: it is longer than any name that counts and any id.
+            // A token is cut here: it is longer than any relevant name and any id.
             Position::Name | Position::Id if self.token.len() <= LONGEST_ID => self.token.push(byte),
             Position::Name | Position::Id => {}
         }
     }
 
-    /// The response that a request which was not kept is refused with. There is none if the whole message was read and is a notification.
+    /// Returns the response that refuses a request. There is none if the whole message was read and is a notification.
     pub(super) fn refusal(&self, error: ErrorObjectOwned, is_whole: bool) -> Option<Reply> {
         let raw = self.id.as_deref().and_then(|raw| std::str::from_utf8(raw).ok());
         let (id, number) = match raw.map(Given::of) {
@@ -133,7 +133,7 @@ impl IdReader {
 mod tests {
     use super::*;
 
-    /// The response to `text`, which is read in pieces of `step` bytes.
+    /// Returns the response to `text`, which is read in pieces of `step` bytes.
     fn refusal(text: &str, step: usize) -> Option<serde_json::Value> {
         let mut id_reader = IdReader::default();
         text.as_bytes().chunks(step).for_each(|bytes| id_reader.read(bytes));

@@ -1,4 +1,4 @@
-//! Texts that do not change, compressed once: answers are put together of them.
+//! Constant texts that are compressed once. Compressed answers are assembled from them.
 
 use flate2::{Compress, Compression, Crc, FlushCompress};
 
@@ -7,7 +7,7 @@ const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 /// The last block, which is empty.
 const END: [u8; 5] = [1, 0, 0, 0xff, 0xff];
 
-/// A text as whole blocks of deflate (RFC 1951), none of which refers to anything before it.
+/// A text as whole blocks of deflate (RFC 1951) that refer to nothing before them.
 #[derive(Debug)]
 pub(super) struct Packed {
     blocks: Vec<u8>,
@@ -15,11 +15,11 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// Compresses a text as well as may be, which takes long.
+    /// Compresses a text with the best ratio, which takes long.
     pub(super) fn of(text: &[u8]) -> Self {
         let (mut deflate, mut crc) = (Compress::new(Compression::best(), false), Crc::new());
         let mut blocks = Vec::with_capacity(text.len() / 4);
-        // When there is room left, all of it is written.
+        // The compressor has written everything once room is left.
         while blocks.len() == blocks.capacity() || (deflate.total_in() as usize) < text.len() {
             blocks.reserve(4096);
             let rest = &text[deflate.total_in() as usize..];
@@ -29,7 +29,7 @@ impl Packed {
         Self { blocks, crc }
     }
 
-    /// It with these bytes around it, as one gzip file (RFC 1952). They are not compressed, so they are better few.
+    /// Returns it with these bytes around it as one gzip file (RFC 1952). These bytes are not compressed, so there should be few.
     pub(super) fn between(&self, before: &[u8], behind: &[u8]) -> Vec<u8> {
         let mut file = Vec::with_capacity(self.blocks.len() + before.len() + behind.len() + 64);
         let mut crc = Crc::new();
@@ -47,7 +47,7 @@ impl Packed {
     }
 }
 
-/// Writes bytes as blocks that are not compressed.
+/// Writes bytes as uncompressed blocks.
 fn store(file: &mut Vec<u8>, bytes: &[u8]) {
     for block in bytes.chunks(usize::from(u16::MAX)) {
         let length = block.len() as u16;
@@ -78,7 +78,7 @@ mod tests {
             for (before, behind) in [(&b""[..], &b""[..]), (b"{\"id\":7,", b"}"), (&noise[..70_000], &noise[..65_535])] {
                 let file = packed.between(before, behind);
                 let mut read = Vec::new();
-                // The reader sees to the sum and the length.
+                // The reader checks the checksum and the length.
                 flate2::read::GzDecoder::new(&file[..]).read_to_end(&mut read).unwrap();
                 assert!(read == [before, text, behind].concat(), "{} {} {}", before.len(), text.len(), behind.len());
                 assert!(file.len() < text.len() / 50 + before.len() + behind.len() + 100 || text == noise);

@@ -21,9 +21,9 @@ mod located;
 /// The names of a method's parameters, in document order.
 pub(super) type Names = [String];
 
-/// The parameters of a call; `raw` is its `params` as it stands, or nothing.
+/// Reads the parameters of a call; `raw` is its `params` in JSON, or nothing.
 ///
-/// By name, every parameter must be known. By position, there may be as many as there are names. In both, `null` means not given, and
+/// By name, every parameter must be known. By position, there may be as many as there are names. In both forms `null` means not given, and
 /// an integer beyond 64 bits is refused, because it would be rounded. The fields inside a parameter are given by name only.
 pub(super) fn parse<P: FromParameters>(raw: Option<&str>, names: &Names) -> Result<P, Error> {
     let raw = raw.map(plain_zeros);
@@ -41,12 +41,12 @@ pub(super) fn parse<P: FromParameters>(raw: Option<&str>, names: &Names) -> Resu
     parsed.map_err(|fault| Error::Params(fault.to_string()))
 }
 
-/// Reads a text that is JSON, from a file say, as a parameter `name` is read. What is wrong is told with its place.
+/// Reads JSON text, for example from a file, in the same way as a parameter `name`. Errors have their place in the text.
 pub fn read_as_parameter<T: DeserializeOwned>(text: &str, name: &str) -> Result<T, Fault> {
     read_value(name, &plain_zeros(text), PhantomData)
 }
 
-/// A type that can be read from the parameters of a call. Every type that can be deserialized is one.
+/// A type that can be read from the parameters of a call. Every deserializable type is one.
 pub trait FromParameters: Sized {
     /// Reads the type. Parameters that are `null` were removed, and every name is known.
     fn read(given: Given<'_>) -> Result<Self, Fault>;
@@ -64,14 +64,14 @@ pub struct Given<'g> {
 }
 
 impl Given<'_> {
-    /// Removes one of them and gives it, if it was given.
+    /// Removes one parameter and returns it, if it was given.
     pub(super) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Fault> {
         let Some(at) = self.named.iter().position(|(other, _)| *other == name) else { return Ok(None) };
         let (name, value) = self.named.remove(at);
         read_value(name, value.get(), PhantomData).map(Some)
     }
 
-    /// Reads all that remain as the fields of one type.
+    /// Reads all remaining parameters as the fields of one type.
     pub(super) fn rest<T: DeserializeOwned>(self) -> Result<T, Fault> {
         T::deserialize(MapAccessDeserializer::new(Fields { given: self.named.into_iter(), next: None }))
     }
@@ -81,7 +81,7 @@ impl Given<'_> {
 fn read_value<'g, V: DeserializeSeed<'g>>(name: &str, raw: &'g str, seed: V) -> Result<V::Value, Fault> {
     let read = seed.deserialize(Located(&mut serde_json::Deserializer::from_str(raw))).map_err(|fault| fault.inside(name));
     match (read, Beyond::find(raw, name)) {
-        // Only what takes any JSON takes it.
+        // Only a type that takes any JSON accepts it.
         (Ok(_), Some(beyond)) => Err(Fault::beyond(&beyond)),
         (Err(fault), Some(beyond)) => Err(fault.with_number(beyond)),
         (read, None) => read,
@@ -111,7 +111,7 @@ fn by_position<'n, 'r>(raw: &'r str, names: &'n Names) -> Result<Named<'n, 'r>, 
     Ok(names.iter().map(String::as_str).zip(values).collect())
 }
 
-/// Reads a JSON object whose keys are among `names`, and leaves in `fault` what is wrong with them.
+/// Reads a JSON object whose keys are among `names`, and stores errors about the keys in `fault`.
 struct Object<'n, 'f> {
     names: &'n Names,
     fault: &'f mut Option<Fault>,

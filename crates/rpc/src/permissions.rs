@@ -8,7 +8,7 @@ use hero_engine::reference::{CONSTANTS_THAT_ASK, functions};
 use hero_jobs::actor::script_right;
 use hero_model::{ContextId, JobId, Role};
 
-/// What stands before the table.
+/// The text before the table.
 pub(super) const HEAD: &str = "# Permissions
 
 Where callers have to log in (`--login`), each method requires a right. `own` means what a caller created itself: its
@@ -37,7 +37,7 @@ hero makes this page of the definitions that decide. A test makes every call, an
 /// The roles of the columns, from the second on.
 const ROLES: [Option<Role>; 5] = [None, Some(Role::Reader), Some(Role::Executor), Some(Role::Caller), Some(Role::Admin)];
 
-/// The line of a method.
+/// Returns the line of a method.
 pub(super) fn line(name: &str, permission: Permission, concern: &Concern<'_>) -> String {
     let mut line = format!("| `{name}` | {} |", if permission == Permission::Public { "yes" } else { "" });
     for role in ROLES {
@@ -51,7 +51,7 @@ pub(super) fn line(name: &str, permission: Permission, concern: &Concern<'_>) ->
     line
 }
 
-/// What stands before the table of the functions of scripts.
+/// The text before the table of the functions of scripts.
 const FUNCTIONS: &str = "
 ## Functions of scripts
 
@@ -68,7 +68,7 @@ script reach by themselves.
 | --- | --- | --- | --- | --- | --- | --- |
 ";
 
-/// The table of the functions of scripts.
+/// Returns the table of the functions of scripts.
 pub(super) fn functions_of_scripts() -> String {
     let named = functions().iter().filter_map(|function| Some((&*function.name, function.uses()?)));
     let job = JobId::random();
@@ -79,7 +79,7 @@ pub(super) fn functions_of_scripts() -> String {
         for role in ROLES {
             page.push_str(match allowed(role, permission, &concern) {
                 Allowed::No => "  |",
-                // Not even a job of an admin creates some that name those of other callers.
+                // Even a job of an admin cannot create jobs that name those of other callers.
                 Allowed::Yes if uses != Use::Spawn => " yes |",
                 Allowed::Yes | Allowed::Own => " own |",
             });

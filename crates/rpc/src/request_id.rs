@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use jsonrpsee::types::Id;
 
-/// How long an id may be. Longer ones are refused, because every response repeats the id.
+/// The most bytes of an id. Longer ones are refused, because every response repeats the id.
 pub const LONGEST_ID: usize = 1024;
 
-/// An id that jsonrpsee has no type for, as its JSON. Its call is made without an id, which is put into the answer afterwards.
+/// The JSON of an id for which jsonrpsee has no type. Its call is made without an id, and the id is put into the answer afterwards.
 #[derive(Debug, Clone)]
 pub(super) struct NumberId(pub(super) Arc<str>);
 
-/// What a message has as its id.
+/// The id of a message.
 pub(super) enum Given<'t> {
     /// No id at all: a notification.
     Nothing,
     /// An id that jsonrpsee has a type for.
     Id(Id<'static>),
-    /// A number that it has no type for: negative, with a fraction, or long.
+    /// A number for which jsonrpsee has no type: negative, with a fraction, or long.
     Number(&'t str),
     /// An id that is too long to be repeated in an answer.
     TooLong,
@@ -26,7 +26,7 @@ pub(super) enum Given<'t> {
 }
 
 impl<'t> Given<'t> {
-    /// Reads the id from its JSON.
+    /// Parses the id from its JSON.
     pub(super) fn of(raw: &'t str) -> Self {
         match raw.as_bytes().first() {
             Some(b'n') => Self::Id(Id::Null),

@@ -2,7 +2,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Why an address cannot be bound, and what to do about it.
+/// Returns the reason why an address cannot be bound, and what to do about it.
 fn unbound(address: SocketAddr, cause: &io::Error) -> String {
     let port = address.port();
     match cause.kind() {
@@ -18,10 +18,10 @@ fn unbound(address: SocketAddr, cause: &io::Error) -> String {
     }
 }
 
-/// Why the server does not listen.
+/// The reason why the server does not listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Everybody could use it.
+    /// Everybody could use the server.
     #[error(
         "{0} can be reached from other machines and nobody has to log in: listen on 127.0.0.1, or pass --insecure if the network is trusted"
     )]
@@ -31,21 +31,21 @@ pub enum ServeError {
     Bind {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the system.
         cause: io::Error,
     },
-    /// The operator's socket cannot be made.
+    /// The operator's socket cannot be created.
     #[error("cannot make the operator's socket {}: {cause}", path.display())]
     Socket {
-        /// Where.
+        /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         cause: io::Error,
     },
     /// No address was given.
     #[error("there is no address to listen on")]
     Nowhere,
-    /// Two methods have one name.
+    /// Two methods have the same name.
     #[error(transparent)]
     Methods(#[from] jsonrpsee::core::RegisterMethodError),
 }

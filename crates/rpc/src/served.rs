@@ -28,29 +28,29 @@ pub(crate) struct ServerAddress {
 }
 
 impl ServerAddress {
-    /// The address in the head of a request, if it names one.
+    /// Returns the address in the head of a request, if there is one.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         let tls = headers.get("x-forwarded-proto").is_some_and(|scheme| scheme.as_bytes().eq_ignore_ascii_case(b"https"));
         Some(Self { host: headers.get(header::HOST)?.clone(), tls, is_own: false })
     }
 
-    /// The same, where the server speaks TLS itself, and whether it knows that host as its own.
+    /// Adds whether the server itself speaks TLS, and whether it knows that host as its own.
     pub(crate) fn known(self, tls: bool, is_own: bool) -> Self {
         Self { tls: tls || self.tls, is_own, ..self }
     }
 
-    /// The host and the port, where that is named, if the server knows them as its own; in lower case.
+    /// Returns the host, and the port if it is named, in lower case, if the server knows them as its own.
     pub(crate) fn own_host(&self) -> Option<String> {
         self.host().filter(|_| self.is_own).map(|host| host.to_ascii_lowercase())
     }
 
     fn host(&self) -> Option<String> {
         let authority: Authority = self.host.to_str().ok()?.parse().ok()?;
-        // A user's name before the host is left out.
+        // A user name before the host is left out.
         authority.as_str().rsplit('@').next().map(str::to_owned)
     }
 
-    /// The URLs of HTTP and of WebSockets.
+    /// Returns the URLs of HTTP and of WebSockets.
     fn urls(&self) -> Option<[String; 2]> {
         let host = self.host()?;
         let secure = if self.tls { "s" } else { "" };
@@ -58,24 +58,24 @@ impl ServerAddress {
     }
 }
 
-/// The document as it is sent: with the URLs of the address under which the client reached the server.
+/// The document as it is sent, with the URLs of the address under which the client reached the server.
 #[derive(Debug)]
 pub(crate) struct Served {
-    /// The parts of the document before, between and behind the two URLs. All readers share them.
+    /// The parts of the document before, between and after the two URLs. All readers share them.
     parts: [Bytes; 3],
-    /// By what they are told from those of another version.
+    /// The digest, which tells versions of the parts apart.
     digest: [u8; 32],
-    /// The last part, which is nearly all of it, compressed when that is first asked for.
+    /// The last part, which is nearly all of the document, compressed at its first use.
     packed: OnceCell<Packed>,
-    /// The whole for the addresses that were used last.
+    /// The whole texts for the most recent addresses.
     texts: Cache<Option<[String; 2]>, Arc<RawValue>>,
 }
 
-/// For how many addresses the whole text is kept.
+/// The number of addresses for which the whole text is kept.
 const ADDRESSES: usize = 8;
 
 impl Served {
-    /// The document that a table made.
+    /// Returns the document of a table.
     pub(crate) fn new(document: &str) -> Self {
         let (before, rest) = document.split_once(HTTP).unwrap_or((document, ""));
         let (between, behind) = rest.split_once(WEBSOCKET).unwrap_or((rest, ""));
@@ -90,7 +90,7 @@ impl Served {
         [before, http, between, websocket, behind]
     }
 
-    /// The document as a text, for a client that used this address.
+    /// Returns the document as text, for a client that used this address.
     pub(crate) fn text(&self, address: Option<&ServerAddress>) -> Arc<RawValue> {
         let made = self.texts.get_or_insert_with(&address.and_then(ServerAddress::urls), || {
             let text = String::from_utf8(self.pieces(address).concat()).expect("each piece is text");
@@ -99,28 +99,28 @@ impl Served {
         made.unwrap_or_else(|never| match never {})
     }
 
-    /// The document as a body that copies none of its parts, and its length.
+    /// Returns the document as a body that copies none of its parts, and its length.
     pub(crate) fn body(&self, address: Option<&ServerAddress>) -> (Body, usize) {
         let pieces = self.pieces(address);
         let length = pieces.iter().map(Bytes::len).sum();
         (Body::from_stream(stream::iter(pieces.map(Ok::<_, std::convert::Infallible>))), length)
     }
 
-    /// What the document is known by, for a client that used this address.
+    /// Returns the ETag of the document, for a client that used this address.
     pub(crate) fn tag(&self, address: Option<&ServerAddress>) -> String {
         let [_, http, _, websocket, _] = self.pieces(address);
         let whole = Sha256::new().chain_update(self.digest).chain_update(http).chain_update(" ").chain_update(websocket);
         hex(&whole.finalize()[..8])
     }
 
-    /// The document, compressed.
+    /// Returns the compressed document.
     pub(crate) async fn gzip(&self, address: Option<&ServerAddress>) -> Option<Vec<u8>> {
         let [before, http, between, websocket, _] = self.pieces(address);
         let packed = self.packed().await?;
         Some(packed.between(&[before, http, between, websocket].concat(), b""))
     }
 
-    /// An answer in which the document is the result, compressed. None: it is another answer.
+    /// Returns a compressed answer with the document as its result. None: it is another answer.
     pub(crate) async fn gzip_answer(&self, answer: &[u8]) -> Option<Vec<u8>> {
         let [.., behind] = &self.parts;
         let before = answer.strip_suffix(b"}")?.strip_suffix(&**behind)?;

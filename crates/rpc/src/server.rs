@@ -31,28 +31,28 @@ use super::table::Table;
 use super::tls::Tls;
 use hero_audit::Audit;
 
-/// Where and for whom the server listens.
+/// The settings of the server.
 #[derive(Clone)]
 pub struct ServerSettings {
-    /// The addresses to bind, of which the first is shown to people; port 0 takes a free one, the same for all.
+    /// The addresses to bind. The first is shown to people. Port 0 takes a free port, the same for all.
     pub listen: Vec<SocketAddr>,
-    /// How much of everything.
+    /// The limits of connections, calls and memory.
     pub limits: Limits,
-    /// Web pages that may use the server, besides those on this machine: `https://app.example`, or `*`.
+    /// The origins of web pages that may use the server, besides those on this machine: `https://app.example`, or `*`.
     pub allowed_origins: Vec<String>,
-    /// Names under which it may be reached, besides `localhost` and its addresses; `*` for any.
+    /// The names under which clients may reach it, besides `localhost` and its addresses; `*` for any.
     pub allowed_hosts: Vec<String>,
     /// Whether it may listen beyond this machine although everybody may call it.
     pub insecure: bool,
-    /// Whether callers have to say who they are.
+    /// Whether callers must log in.
     pub access: Access,
-    /// What the addresses speak TLS with, if they do.
+    /// The certificate and key, if the addresses speak TLS.
     pub tls: Option<Tls>,
-    /// A socket whose callers are the operator: in a directory that only he can enter.
+    /// A socket whose callers count as the operator, in a directory that only the operator can enter.
     pub operator_socket: Option<PathBuf>,
-    /// Where it is recorded who does what.
+    /// The audit log.
     pub audit: Audit,
-    /// What answers assistants at `/mcp`, if anything does.
+    /// The handler of assistants at `/mcp`, if there is one.
     pub assistants: Option<Assistants>,
 }
 
@@ -73,7 +73,7 @@ impl Default for ServerSettings {
     }
 }
 
-/// A server that listens.
+/// A listening server.
 #[derive(Debug)]
 pub struct Serving {
     local_addr: SocketAddr,
@@ -82,18 +82,18 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// The address it is bound to.
+    /// Returns the address to which it is bound.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
     }
 
-    /// Waits for the shutdown, then for the connections to end: calls are answered, new ones are not taken.
+    /// Waits for the shutdown, then for the connections to end: calls are answered, new ones are refused.
     ///
-    /// Gives the number of connections that were still open when `grace` was over.
+    /// Returns the number of connections that were still open when `grace` was over.
     pub async fn drained(&self, grace: Duration) -> usize {
         self.shutdown.cancelled().await;
         self.connections.close();
-        // Whether all ended in time is seen from what the tracker still counts.
+        // The tracker still counts the connections that did not end in time.
         let _ = tokio::time::timeout(grace, self.connections.wait()).await;
         self.connections.len()
     }
@@ -111,7 +111,7 @@ pub async fn serve(settings: ServerSettings, app: App, shutdown: CancellationTok
     start(listeners, settings, &super::table(), app, probes, shutdown)
 }
 
-/// Serves the methods of any `table`, which work with `app`, until `shutdown`. Returns as soon as it listens.
+/// Serves the methods of any `table`, which use `app`, until `shutdown`. Returns as soon as it listens.
 pub async fn serve_table<C: Send + Sync + 'static>(
     settings: ServerSettings,
     table: &Table<C>,
@@ -125,7 +125,7 @@ pub async fn serve_table<C: Send + Sync + 'static>(
 
 type Listeners = Vec<(TcpListener, SocketAddr)>;
 
-/// How many ports are tried when any free port will do: several addresses need one that is free on all of them.
+/// The number of ports that are tried if any free port will do: several addresses need one that is free on all of them.
 const TRIES: usize = 16;
 
 async fn bind(settings: &ServerSettings) -> Result<Listeners, ServeError> {
@@ -145,7 +145,7 @@ async fn bind(settings: &ServerSettings) -> Result<Listeners, ServeError> {
     }
 }
 
-/// The addresses that could be listened on now. They are free again when this returns.
+/// Returns the addresses that could be bound now. They are free again when this returns.
 pub async fn try_listen(addresses: &[SocketAddr]) -> Result<Vec<SocketAddr>, ServeError> {
     Ok(bind_all(addresses).await?.into_iter().map(|(_, address)| address).collect())
 }
@@ -155,7 +155,7 @@ fn is_free(addresses: &[SocketAddr]) -> bool {
     addresses.iter().all(|address| address.port() == 0)
 }
 
-/// Binds all addresses that this machine has. Fails if there is none.
+/// Binds all addresses that this machine has. Fails if it has none.
 async fn bind_all(addresses: &[SocketAddr]) -> Result<Listeners, ServeError> {
     let (mut listeners, mut missing): (Listeners, Option<ServeError>) = (Vec::new(), None);
     for &wanted in addresses {
@@ -166,7 +166,7 @@ async fn bind_all(addresses: &[SocketAddr]) -> Result<Listeners, ServeError> {
         let bound = TcpListener::bind(address).await.and_then(|listener| Ok((listener.local_addr()?, listener)));
         match bound {
             Ok((local, listener)) => listeners.push((listener, local)),
-            // A name may have an address of a family that this machine does not have, such as IPv6.
+            // A name may have an address of a family that this machine lacks, such as IPv6.
             Err(cause) if cause.kind() == io::ErrorKind::AddrNotAvailable || cause.raw_os_error() == Some(NO_FAMILY) => {
                 missing = Some(ServeError::Bind { address, cause });
             }
@@ -230,7 +230,7 @@ fn start<C: Send + Sync + 'static>(
         let (acceptor, shutdown) = (acceptor.clone(), shutdown.clone());
         tokio::spawn(connections.track_future(async move {
             accept(|cx| listener.poll_accept(cx), |(socket, _)| acceptor.open_for_operator(socket), shutdown).await;
-            // While it listens there, it is nobody else's. One that stays is taken away by the next start.
+            // While the server listens there, the file belongs to it. The next start removes a remaining one.
             let _ = std::fs::remove_file(path);
         }));
     }
@@ -239,7 +239,7 @@ fn start<C: Send + Sync + 'static>(
         tokio::spawn(connections.track_future(async move {
             accept(|cx| listener.poll_accept(cx), |(socket, peer)| acceptor.open(socket, peer), shutdown).await;
             drop(listener);
-            // Fails only when all connections are closed already.
+            // This fails only if all connections are closed already.
             let _ = stopper.stop();
         }));
     }
@@ -248,15 +248,15 @@ fn start<C: Send + Sync + 'static>(
 
 /// Opens new connections, or passes those beyond the limit on to [`Overflow`].
 struct Acceptor {
-    /// How many loops accept connections.
+    /// The number of loops that accept connections.
     loops: usize,
-    /// For connections beyond the limit.
+    /// The handler of connections beyond the limit.
     overflow: Overflow,
     refusals: Refusals,
     router: Router,
     addresses: Addresses,
     strangers: Arc<Strangers>,
-    /// Whether callers have to log in.
+    /// Whether callers must log in.
     login: bool,
     limits: Limits,
     tls: Option<Tls>,
@@ -264,7 +264,7 @@ struct Acceptor {
     stop: StopHandle,
 }
 
-/// Opens what comes, until shutdown.
+/// Opens incoming connections until shutdown.
 async fn accept<T>(next: impl Fn(&mut Context<'_>) -> Poll<io::Result<T>>, open: impl Fn(T), shutdown: CancellationToken) {
     loop {
         let accepted = tokio::select! {
@@ -275,7 +275,7 @@ async fn accept<T>(next: impl Fn(&mut Context<'_>) -> Poll<io::Result<T>>, open:
         match accepted {
             Ok(accepted) => open(accepted),
             Err(error) => {
-                // Out of file descriptors, most likely: closing connections free some.
+                // The process is probably out of file descriptors. Connections that close free some.
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(PAUSE).await;
             }
@@ -288,7 +288,7 @@ impl Acceptor {
         // The tracker counts the accept loops, too.
         let open = self.connections.len().saturating_sub(self.loops);
         let most = self.limits.connections as usize;
-        // A stranger makes way for whoever comes, who may have a token. It is gone in a moment.
+        // A caller without a login makes way for a new one, who may have a token. The old connection closes in a moment.
         let mut made_way = false;
         let joined = self.addresses.join(peer.ip(), 0).or_else(|| {
             made_way = self.strangers.make_way(Some(peer.ip()));
@@ -318,7 +318,7 @@ impl Acceptor {
         });
     }
 
-    /// Serves the operator, who counts as this machine.
+    /// Opens a connection of the operator, who counts as this machine.
     fn open_for_operator(&self, socket: UnixStream) {
         let here = SocketAddr::from(([127, 0, 0, 1], 0));
         let address = self.addresses.of_operator();
@@ -335,13 +335,13 @@ impl Acceptor {
     }
 }
 
-/// So many connections may be open beyond a limit while those close that made way.
+/// The most connections beyond a limit while those that made way are closing.
 const CLOSING: u32 = 64;
-/// How long to pause when a connection could not be accepted.
+/// The pause after a connection that could not be accepted.
 const PAUSE: Duration = Duration::from_millis(100);
 /// EAFNOSUPPORT of Linux: this machine has no addresses of that family, such as IPv6.
 const NO_FAMILY: i32 = 97;
-/// How many bytes of one connection that are not sent yet the system keeps. More stay in this process, where they are counted.
+/// The most unsent bytes of one connection that the system keeps. Further bytes stay in this process, where they are counted.
 const UNSENT_BY_SYSTEM: u32 = 256 * 1024;
 
 /// Sets the options of a socket. The server works without them, so errors are only logged.
@@ -350,7 +350,7 @@ fn prepare(socket: &TcpStream, time_limit: Duration, peer: SocketAddr) {
     let set = [
         ("TCP_NODELAY", socket.set_nodelay(true)),
         ("TCP_NOTSENT_LOWAT", raw.set_tcp_notsent_lowat(UNSENT_BY_SYSTEM)),
-        // Without this, a connection to a machine that was switched off stays open.
+        // Without this, a connection to a machine that was switched off would stay open.
         ("TCP_USER_TIMEOUT", raw.set_tcp_user_timeout(Some(time_limit * 2))),
     ];
     for (option, set) in set {

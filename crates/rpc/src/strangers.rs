@@ -1,4 +1,4 @@
-//! Connections of whoever has not logged in, where callers have to. They may use what places there are, and make way for others.
+//! Connections of callers without a login, where callers must log in. They may use free places, and make way for others.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -11,37 +11,37 @@ use tokio_util::sync::CancellationToken;
 
 use super::addresses::counted;
 
-/// How long a connection may be that of a stranger: longer than the nonce lasts that a login takes.
+/// The time limit of a connection without a login. A login takes a nonce, which lasts less long.
 const LONGEST: Duration = Duration::from_secs(600);
-/// How often the log says at most that strangers were closed.
+/// The shortest interval between log lines about closed connections.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// Shows the counters of this module before there is anything to count.
+/// Registers the counters of this module, so that they show before the first event.
 pub(super) fn announce() {
     for reason in ["place", "time"] {
         metrics::counter!("hero_rpc_strangers_closed_total", "reason" => reason).increment(0);
     }
 }
 
-/// All connections of strangers.
+/// All connections of callers without a login.
 #[derive(Debug, Default)]
 pub(super) struct Strangers {
     open: Mutex<Open>,
-    /// How many were closed for others since the log last said so, and when that was.
+    /// The number closed for others since the last log line, and the time of that line.
     said: Mutex<(u64, Option<Instant>)>,
 }
 
 #[derive(Debug, Default)]
 struct Open {
     next: u64,
-    /// The connections of each address, the oldest first, with what closes each.
+    /// The connections of each address, the oldest first, each with a token that closes it.
     of: HashMap<IpAddr, BTreeMap<u64, CancellationToken>>,
-    /// The addresses: behind all others the one that has most, or of those the one whose first is the oldest.
+    /// The addresses in order: the last one has the most connections, or among equals the oldest first connection.
     ranks: BTreeSet<(usize, Reverse<u64>, IpAddr)>,
 }
 
 impl Open {
-    /// Changes what an address has.
+    /// Changes the connections of an address.
     fn change<T>(&mut self, address: IpAddr, change: impl FnOnce(&mut BTreeMap<u64, CancellationToken>) -> T) -> T {
         let rank = |of: &BTreeMap<u64, CancellationToken>| of.first_key_value().map(|(first, _)| (of.len(), Reverse(*first), address));
         let of = self.of.entry(address).or_default();
@@ -62,9 +62,9 @@ impl Strangers {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes the oldest connection of the address that has most, or of this one. Gives false if there is none.
+    /// Closes the oldest connection of the address that has most, or of this address. Returns false if there is none.
     ///
-    /// So a flood from one address only harms itself, and whoever is about to log in has time to do so.
+    /// So a flood from one address harms only that address, and other callers have time to log in.
     pub(super) fn make_way(&self, of: Option<IpAddr>) -> bool {
         let mut open = self.open();
         let Some(address) = of.map(counted).or_else(|| open.ranks.last().map(|(.., address)| *address)) else { return false };
@@ -89,14 +89,14 @@ impl Strangers {
     }
 }
 
-/// The place of a connection: that of a stranger, or of somebody who has logged in, or need not.
+/// The place of a connection, with or without a login.
 #[derive(Debug)]
 pub(super) struct Place {
     strangers: Arc<Strangers>,
     address: IpAddr,
-    /// What closes the connection.
+    /// The token that closes the connection.
     end: CancellationToken,
-    /// Its number and since when, while it is that of a stranger.
+    /// Its number and the start of its time without a login, while it has none.
     stranger: Mutex<Option<(u64, Instant)>>,
 }
 
@@ -107,7 +107,7 @@ impl Place {
         place
     }
 
-    /// Notes whose it is from now on.
+    /// Records whether the connection has a login from now on.
     pub(super) fn set_known(&self, is_known: bool) {
         let mut stranger = self.stranger();
         match *stranger {
@@ -126,13 +126,13 @@ impl Place {
         }
     }
 
-    /// Returns when it has been a stranger's for longer than it may be.
+    /// Returns when it has been without a login for longer than allowed.
     pub(super) async fn outstayed(&self) {
         self.lasts(LONGEST).await;
         metrics::counter!("hero_rpc_strangers_closed_total", "reason" => "time").increment(1);
     }
 
-    /// Returns when it has been a stranger's for so long.
+    /// Returns when it has been without a login for this long.
     async fn lasts(&self, time: Duration) {
         loop {
             let been = self.stranger().map_or(Duration::ZERO, |(_, since)| since.elapsed());
@@ -158,7 +158,7 @@ impl Drop for Place {
 mod tests {
     use super::*;
 
-    /// A stranger's place for a connection from 192.0.2.`host`, and what says that it is closed.
+    /// Returns the place of a connection from 192.0.2.`host`, and a token that shows when it is closed.
     fn place(strangers: &Arc<Strangers>, host: u8) -> (Place, CancellationToken) {
         let end = CancellationToken::new();
         (Place::new(strangers, IpAddr::from([192, 0, 2, host]), end.clone(), false), end)
@@ -176,7 +176,7 @@ mod tests {
             assert_eq!(closed(), expected);
         }
         assert!(!strangers.make_way(None));
-        // Who logs in no more is a stranger again, and the newest one.
+        // After a logout, the caller counts as the newest one without a login.
         places[4].0.set_known(false);
         let another = place(&strangers, 3);
         assert!(!strangers.make_way(Some(IpAddr::from([192, 0, 2, 1]))));
@@ -196,7 +196,7 @@ mod tests {
         stranger.lasts(time).await;
         assert!(begun.elapsed() >= time);
         assert!(tokio::time::timeout(5 * time, known.lasts(time)).await.is_err());
-        // From now on it counts anew.
+        // From now on its time counts from zero.
         known.set_known(false);
         let begun = Instant::now();
         known.lasts(time).await;

@@ -28,7 +28,7 @@ struct Bounds {
     per_address: u32,
 }
 
-/// Lists `S` in `module`, with the method that ends it.
+/// Registers `S` in `module`, with the method that ends it.
 pub(super) fn register<C: Send + Sync + 'static, S: Subscription<C>>(
     module: &mut RpcModule<C>,
     _: &Arc<C>,
@@ -46,7 +46,7 @@ pub(super) fn register<C: Send + Sync + 'static, S: Subscription<C>>(
     let callback =
         move |raw: jsonrpsee::types::Params<'static>, pending: PendingSubscriptionSink, app: Arc<C>, extensions: http::Extensions| {
             let parsed = params::parse::<S>(raw.as_str(), &names);
-            // What it concerns is asked again when rights change.
+            // The rights to its objects are checked again when rights change.
             let kept = if access.is_open() { None } else { params::parse::<S>(raw.as_str(), &names).ok() };
             let session = extensions.get::<Arc<Session>>().map(Arc::clone);
             let (access, audit) = (access.clone(), audit.clone());
@@ -64,7 +64,7 @@ pub(super) fn register<C: Send + Sync + 'static, S: Subscription<C>>(
     module.register_subscription(S::NAME, S::NOTIFICATION, S::UNSUBSCRIBE, callback).map(drop)
 }
 
-/// The whole life of a subscription: answers the call, then sends items until either side ends it.
+/// Runs a subscription: answers the call, then sends items until either side ends it.
 async fn run<C: Send + Sync, S: Subscription<C>>(
     (parsed, kept): (Result<S, Error>, Option<S>),
     pending: PendingSubscriptionSink,
@@ -105,9 +105,11 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
     }
 }
 
-/// Sends items until they end, the client disconnects, it reads too slowly, or `revoked` says why it may not have them any more.
+/// Sends items until they end, the client disconnects or reads too slowly, or `revoked` returns the reason why the caller may not have them
+/// any more.
 ///
-/// At most one item is on its way from here, and goes no further once it is revoked. The stream has to bound what piles up behind a slow reader, and to say what got lost.
+/// At most one item is on its way from here, and it goes no further after a revocation. The stream must bound the items that wait for a
+/// slow reader, and report lost ones.
 async fn pump<T: Serialize>(
     mut items: Items<T>,
     sink: &SubscriptionSink,
@@ -155,7 +157,7 @@ async fn pump<T: Serialize>(
     }
 }
 
-/// The last notification of a subscription that ends with an error: the same object as in a response.
+/// Returns the last notification of a subscription that ends with an error: the same object as in a response.
 fn ended(error: Error) -> SubscriptionCloseResponse {
     let object = serde_json::value::to_raw_value(&error.into_object()).expect("an error object can be written");
     SubscriptionCloseResponse::NotifErr(SubscriptionError::from_json(object))

@@ -21,10 +21,10 @@ use super::{params, permissions, subscription};
 use hero_audit::Audit;
 use hero_model::api::Repeatable;
 
-/// Puts a method or a subscription into the module that calls it.
+/// Registers a method or a subscription in the module that calls it.
 type Register<C> = fn(&mut RpcModule<C>, &Arc<C>, &Limits, &Access, &Audit) -> Result<(), RegisterMethodError>;
 
-/// One line of the table.
+/// One entry of the table.
 pub(super) struct Definition<C> {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
@@ -36,9 +36,9 @@ pub(super) struct Definition<C> {
     pub(super) unsubscribe: Option<&'static str>,
     register: Register<C>,
     describe: fn(&mut Describer) -> Vec<Value>,
-    /// The names of its parameters that are texts.
+    /// Returns the names of its parameters that are texts.
     texts: fn() -> Vec<String>,
-    /// Its line of the page about permissions.
+    /// Returns its line of the page about permissions.
     permissions: fn() -> String,
 }
 
@@ -54,12 +54,12 @@ impl<C: Send + Sync + 'static> Default for Table<C> {
 }
 
 impl<C: Send + Sync + 'static> Table<C> {
-    /// A table with `rpc.discover` only, which the document does not list.
+    /// Returns a table with only `rpc.discover`, which the document does not list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lists a method.
+    /// Adds a method.
     pub fn method<M: Method<C>>(mut self) -> Self {
         self.definitions.push(Definition {
             name: M::NAME,
@@ -82,7 +82,7 @@ impl<C: Send + Sync + 'static> Table<C> {
         self
     }
 
-    /// Lists a subscription.
+    /// Adds a subscription.
     pub fn subscription<S: Subscription<C>>(mut self) -> Self {
         self.definitions.push(Definition {
             name: S::NAME,
@@ -105,23 +105,23 @@ impl<C: Send + Sync + 'static> Table<C> {
         self
     }
 
-    /// The names, in document order.
+    /// Returns the names, in document order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.definitions.iter().flat_map(|definition| [Some(definition.name), definition.unsubscribe]).flatten()
     }
 
-    /// The names of the methods that subscribe, each with those of its parameters that are texts.
+    /// Returns the names of the methods that subscribe, each with those of its parameters that are texts.
     pub(super) fn subscriptions(&self) -> HashMap<&'static str, Vec<String>> {
         let subscribes = |definition: &&Definition<C>| definition.kind == Kind::Subscription;
         self.definitions.iter().filter(subscribes).map(|definition| (definition.name, (definition.texts)())).collect()
     }
 
-    /// The OpenRPC document, as pretty JSON that ends in a newline.
+    /// Returns the OpenRPC document, as pretty JSON that ends in a newline.
     pub fn document(&self) -> String {
         format!("{:#}\n", self.describe())
     }
 
-    /// The same without any space, as it is sent.
+    /// Returns the same without white space, as it is sent.
     pub(super) fn compact_document(&self) -> String {
         self.describe().to_string()
     }
@@ -132,7 +132,7 @@ impl<C: Send + Sync + 'static> Table<C> {
         describer.document(methods)
     }
 
-    /// Which methods may be sent again blindly, as a table for people.
+    /// Returns the methods that may be repeated without a check, as a table for people.
     pub(super) fn repeatable(&self) -> String {
         let named = |repeatable| {
             let such = self.definitions.iter().filter(|definition| definition.repeatable == repeatable);
@@ -143,18 +143,18 @@ impl<C: Send + Sync + 'static> Table<C> {
         format!("| `x-repeatable` | methods |\n| --- | --- |\n{}", rows.concat())
     }
 
-    /// The names of methods of which the audit log has every call.
+    /// Returns the names of methods of which the audit log has every call.
     pub(super) fn audited(&self) -> impl Iterator<Item = &'static str> {
         self.definitions.iter().filter(|definition| definition.audited).map(|definition| definition.name)
     }
 
-    /// Who may call what, as a page for people.
+    /// Returns the permissions of each method, as a page for people.
     pub fn permissions(&self) -> String {
         let methods = self.definitions.iter().fold(permissions::HEAD.to_owned(), |page, line| page + (line.permissions)().as_str());
         methods + permissions::functions_of_scripts().as_str()
     }
 
-    /// Every name with its kind, permission and size, also those that the document does not list.
+    /// Returns every name with its kind, permission and size, including those that the document does not list.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&'static str, Kind, Permission, Size)> {
         let unsubscribe = |name| (name, Kind::Unsubscription, Permission::Public, Size::Small);
         self.definitions
@@ -164,7 +164,7 @@ impl<C: Send + Sync + 'static> Table<C> {
             .chain([(DISCOVER, Kind::Call, Permission::Public, Size::Medium)])
     }
 
-    /// The methods as jsonrpsee calls them. Fails if a name is listed twice.
+    /// Registers the methods in a module of jsonrpsee. Fails if a name is listed twice.
     pub(super) fn register(
         &self,
         app: C,
@@ -188,7 +188,7 @@ impl<C: Send + Sync + 'static> Table<C> {
     }
 }
 
-/// A result, unless it is larger than a response may be.
+/// Returns the answer with a result, unless the result is larger than a response may be.
 fn answer<T: serde::Serialize + Clone>(id: jsonrpsee::types::Id<'_>, output: T, limit: usize) -> MethodResponse {
     let response = MethodResponse::response(id.clone(), ResponsePayload::success(output), limit);
     if response.as_error_code() != Some(OVERSIZED_RESPONSE_CODE) {
@@ -209,7 +209,7 @@ fn register_method<C: Send + Sync + 'static, M: Method<C>>(
 ) -> Result<(), RegisterMethodError> {
     let (app, access, audit) = (Arc::clone(app), access.clone(), audit.clone());
     let names: Arc<params::Names> = openrpc::parameter_names::<M>(M::LEADING).into();
-    // Without `register_async_method`, which clones the context and the extensions once more for each call.
+    // This avoids `register_async_method`, which clones the context and the extensions once more for each call.
     let callback =
         move |id: jsonrpsee::types::Id<'static>, raw: jsonrpsee::types::Params<'static>, _, limit, extensions: http::Extensions| {
             let (app, access, audit) = (Arc::clone(&app), access.clone(), audit.clone());
@@ -244,7 +244,7 @@ fn register_method<C: Send + Sync + 'static, M: Method<C>>(
     module.verify_and_insert(M::NAME, MethodCallback::Async(Arc::new(callback))).map(drop)
 }
 
-/// Makes a call, if it is allowed, and has the audit log know. A notification gives nothing.
+/// Executes a call if it is allowed, and records it in the audit log. A notification has no answer.
 async fn call<C: Send + Sync + 'static, M: Method<C>>(
     method: M,
     app: &C,
@@ -253,7 +253,7 @@ async fn call<C: Send + Sync + 'static, M: Method<C>>(
     batch: Option<&BatchAnswers>,
     is_notified: bool,
 ) -> Result<Option<M::Output>, Error> {
-    // What changes while it is asked whether the call is allowed counts, too.
+    // Changes during the check count, too.
     let changes = if M::WAITS { access.changes(session) } else { None };
     let lasting = changes.is_some().then(|| (method.concern().lasting(), method.names()));
     if !access.is_open()
@@ -279,7 +279,7 @@ async fn call<C: Send + Sync + 'static, M: Method<C>>(
             tokio::select! {
                 biased;
                 result = answering => result,
-                // The wait ends, the job goes on. What the call has done until then is recorded as such.
+                // The wait ends, but the job goes on. The work that the call has done so far is recorded.
                 error = access.revoked(session, M::PERMISSION, &concern, changes) => {
                     act::refused((access, audit), session, M::NAME, Some((&concern, names)), &error);
                     return Err(error);
@@ -291,7 +291,8 @@ async fn call<C: Send + Sync + 'static, M: Method<C>>(
         Ok(output) => act.done(output.as_ref().and_then(M::made)),
         Err(error) => act.failed(error.code()),
     }
-    // What changes who may do what is answered when it is in the file: nobody has it without a record, whatever becomes of this process.
+    // A call that changes rights is answered after its record is in the file, so that no right exists without a record, even if this
+    // process ends.
     if M::AUDITED && !matches!(M::PERMISSION, Permission::Run | Permission::Submit) {
         audit.written().await;
     }

@@ -1,4 +1,4 @@
-//! TLS on the ports: the certificate and its key, which can be read again while the server runs.
+//! TLS on the ports: the certificate and its key, which can be reloaded while the server runs.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read as _};
@@ -18,21 +18,21 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// How long a client may take to agree on keys.
+/// The time limit of the handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// The first byte of each handshake.
 const HANDSHAKE_RECORD: u8 = 22;
-/// What is answered to who speaks without TLS.
+/// The answer to a client without TLS.
 const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: 53\r\nconnection: close\r\n\r\n\
     This port speaks TLS: connect by https:// or wss://.\n";
-/// How much of what such a client has sent is read, so that it sees the answer.
+/// The most bytes of such a client's request that are read, so that the client sees the answer.
 const SKIPPED: u64 = 64 * 1024;
-/// What others may do who read a file. Its group may be one that is for those who need the key.
+/// The permission bit that lets others read a file. Its group may be one for the users of the key.
 const OTHERS_READ: u32 = 0o004;
-/// How long before its end a certificate is warned of.
+/// The time before its end from which on a certificate is warned of.
 const SOON: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// What the ports speak TLS with. Cheap to clone; all clones see what was read last.
+/// The certificate and key of the ports. Cheap to clone; all clones use the last reload.
 #[derive(Debug, Clone)]
 pub struct Tls(Arc<Inner>);
 
@@ -43,7 +43,7 @@ struct Inner {
     config: RwLock<Arc<ServerConfig>>,
 }
 
-/// Why there is no TLS.
+/// The reason why TLS does not work.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read.
@@ -51,7 +51,7 @@ pub enum TlsError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         cause: io::Error,
     },
     /// There is no certificate in the file.
@@ -59,13 +59,13 @@ pub enum TlsError {
     NoCertificate {
         /// The file.
         path: PathBuf,
-        /// What is wrong with its text, if anything is.
+        /// The fault of its text, if there is one.
         why: Option<rustls::pki_types::pem::Error>,
     },
     /// There is no key in the file.
     #[error("{} has no private key in PEM (-----BEGIN PRIVATE KEY-----, not encrypted)", .0.display())]
     NoKey(PathBuf),
-    /// The key is not that of the certificate.
+    /// The key does not match the certificate.
     #[error("the key in {} does not belong to the (first) certificate in {}", key.display(), certificate.display())]
     Mismatch {
         /// The file with the certificate.
@@ -73,12 +73,12 @@ pub enum TlsError {
         /// The file with the key.
         key: PathBuf,
     },
-    /// They cannot be used.
+    /// The certificate or the key cannot be used.
     #[error("the certificate in {} cannot be used: {cause}", path.display())]
     Unusable {
         /// The file with the certificate.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         cause: rustls::Error,
     },
 }
@@ -88,20 +88,21 @@ fn and(why: &Option<rustls::pki_types::pem::Error>) -> String {
 }
 
 impl Tls {
-    /// Reads a certificate, with those that lead to its authority behind it, and its key. Warns of one that has expired or is about to.
+    /// Reads a certificate, followed by those that lead to its authority, and its key. Warns of one that has expired or is about to.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
         let config = RwLock::new(read(certificate, key)?);
         Ok(Self(Arc::new(Inner { certificate: certificate.to_owned(), key: key.to_owned(), config })))
     }
 
-    /// Reads the files again, for connections from now on. After an error all stays as it was.
+    /// Reads the files again, for new connections. After an error everything stays as it was.
     pub fn reload(&self) -> Result<(), TlsError> {
         let config = read(&self.0.certificate, &self.0.key)?;
         *self.0.config.write().unwrap_or_else(PoisonError::into_inner) = config;
         Ok(())
     }
 
-    /// Agrees on keys with a client, unless that takes too long. `None`: it does not, or speaks without TLS, which it is told.
+    /// Does the handshake with a client, within a time limit. `None`: the handshake failed, or the client speaks without TLS, which it is
+    /// told.
     pub(super) async fn accept(&self, mut socket: TcpStream) -> Option<TlsStream<TcpStream>> {
         let acceptor = TlsAcceptor::from(Arc::clone(&self.0.config.read().unwrap_or_else(PoisonError::into_inner)));
         let handshake = async {
@@ -125,7 +126,7 @@ impl Tls {
     }
 }
 
-/// Tells a client that it has to speak TLS, and closes.
+/// Tells a client that it must speak TLS, and closes.
 async fn refuse(socket: &mut TcpStream) -> io::Result<()> {
     socket.write_all(PLAIN).await?;
     socket.shutdown().await?;
@@ -154,7 +155,7 @@ fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
     Ok(Arc::new(config))
 }
 
-/// What is in a file. What is none is refused: a pipe would be waited for.
+/// Reads a file. Anything else is refused: reading from a pipe would wait.
 fn content(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = OpenOptions::new().read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     if !file.metadata()?.is_file() {
@@ -164,7 +165,7 @@ fn content(path: &Path) -> io::Result<Vec<u8>> {
     file.read_to_end(&mut bytes).map(|_| bytes)
 }
 
-/// Warns of a key that others may read, as those of hero may not be read.
+/// Warns of a key that others may read. hero refuses such permissions on its own keys.
 fn warn_of_readers(key: &Path) {
     let mode = key.metadata().map_or(0, |metadata| metadata.permissions().mode() & 0o777);
     if mode & OTHERS_READ != 0 {
@@ -172,7 +173,7 @@ fn warn_of_readers(key: &Path) {
     }
 }
 
-/// Warns of a certificate that clients will not take for its time.
+/// Warns of a certificate that clients will refuse because of its time.
 fn warn_of_its_end(certificate: &CertificateDer<'_>, path: &Path) {
     match (fault_of_time(certificate, Duration::ZERO), fault_of_time(certificate, SOON)) {
         (Some(fault), _) => tracing::warn!(path = %path.display(), "clients will refuse the certificate: {fault}"),
@@ -181,11 +182,11 @@ fn warn_of_its_end(certificate: &CertificateDer<'_>, path: &Path) {
     }
 }
 
-/// What is wrong with the time of a certificate, in a while.
+/// Returns the fault in the validity time of a certificate, as of a later time.
 fn fault_of_time(certificate: &CertificateDer<'_>, later: Duration) -> Option<CertificateError> {
     let parsed = ParsedCertificate::try_from(certificate).ok()?;
     let time = UnixTime::since_unix_epoch(Duration::from_secs(UnixTime::now().as_secs()).saturating_add(later));
-    // No authority is known here; times are looked at before that counts.
+    // No authority is known here, but times are checked before that matters.
     let known = verify_server_cert_signed_by_trust_anchor(&parsed, &RootCertStore::empty(), &[], time, &[]);
     match known {
         Err(rustls::Error::InvalidCertificate(

@@ -9,7 +9,7 @@ use tokio::time::{Instant, Sleep};
 
 use super::memory::Connection;
 
-/// A peer that reads less than this within its time counts as one that reads nothing.
+/// A peer that reads less than this within its time counts as reading nothing.
 const PROGRESS: usize = 256 * 1024;
 
 /// The socket of one connection. It counts what the peer reads, and fails when it reads nothing for too long.
@@ -23,7 +23,7 @@ pub(super) struct Wire<S> {
 /// The state of a peer that has not read everything yet.
 struct Slow {
     deadline: Pin<Box<Sleep>>,
-    /// How many bytes it has read since the deadline was set.
+    /// The number of bytes that it has read since the deadline was set.
     taken: usize,
 }
 
@@ -53,7 +53,7 @@ impl<S> Wire<S> {
         }
     }
 
-    /// Fails when the peer has taken too long.
+    /// Fails when the peer has read nothing for too long.
     fn stalled<T>(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         let end = Instant::now() + self.time_limit;
         let slow = self.slow.get_or_insert_with(|| Slow { deadline: Box::pin(tokio::time::sleep_until(end)), taken: 0 });
@@ -90,7 +90,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // What is encrypted already is not counted any more, but has to go, too.
+        // Encrypted data does not count any more, but must be sent, too.
         match Pin::new(&mut self.io).poll_flush(cx) {
             Poll::Ready(flushed) => flushed?,
             Poll::Pending => return self.stalled(cx),

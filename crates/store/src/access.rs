@@ -11,63 +11,64 @@ use hero_model::{ContextId, Identity, IdentityId, PublicKey, Timestamp, Token, T
 /// A token as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredToken {
-    /// What may be told of it.
+    /// Its public part.
     #[serde(flatten)]
     pub token: Token,
-    /// When it ends, for functions, which know no other times.
+    /// The time at which it ends, in the unit of functions, ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_ms: Option<i64>,
-    /// Whether a login has made it, and a newer one may take its place.
+    /// Whether a login created it. A newer login may then replace it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub login: bool,
-    /// The token by which it was made. It ends with that.
+    /// The token that created this one. This one ends with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TokenId>,
-    /// The keyed hash of its secret, in hexadecimal digits.
+    /// The keyed hash of the secret, in hexadecimal digits.
     pub digest: String,
 }
 
-/// What has changed of who may do what.
+/// Changes of identities, tokens and rights.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessNews {
-    /// What grows with each token that ends, and each change of rights.
+    /// The revision, which grows with each token that ends and each change of rights.
     pub revision: u64,
-    /// Whether callers have to log in, as the server said that started last, if one has.
+    /// Whether callers have to log in, as the most recently started server set it, if one has.
     pub login: Option<bool>,
-    /// The changes of contexts that were announced, and not told yet.
+    /// The changes of contexts that were announced and have not been told yet.
     pub changing: Vec<Change>,
 }
 
 /// A change of a context that was announced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// By what it is forgotten.
+    /// The token by which the announcement is deleted.
     pub token: String,
     /// The context.
     pub context: ContextId,
-    /// When it was announced.
+    /// The time of the announcement.
     pub since: Timestamp,
 }
 
-/// What there is of an identity.
+/// The result of looking up an identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IdentityFound {
-    /// It is one.
+    /// The identity exists.
     There(Identity),
-    /// There is none with this number.
+    /// No identity has this number.
     Missing,
-    /// Another program wrote it, and it is refused.
+    /// Another program wrote the identity, and hero refuses it.
     Unlisted(Unlisted),
 }
 
-/// For the store of context 0, where identities and tokens are.
+/// Methods for the store of context 0, which holds identities and tokens.
 impl Access<'_> {
-    /// An identity, if there is one with this number. Other programs may have made it, too.
+    /// Returns the identity with this number, if there is one. Other programs may have created it, too.
     pub async fn identity(self, id: IdentityId) -> Result<Option<Identity>, Error> {
         Ok(identity(id, &self.0.hash(&self.0.keys.identity(id)).await?))
     }
 
-    /// An identity that may log in, and get tokens and roles. One that another program wrote just now is listed by that, unless it is refused.
+    /// Returns an identity that may log in and get tokens and roles. If another program wrote it just now, this lists it, unless hero
+    /// refuses it.
     pub async fn known_identity(self, id: IdentityId) -> Result<IdentityFound, Error> {
         Ok(match self.identity(id).await? {
             None => IdentityFound::Missing,
@@ -75,7 +76,7 @@ impl Access<'_> {
         })
     }
 
-    /// Why an identity whose hash there is counts for none, if it does not.
+    /// Returns the reason why an identity that has a hash does not count, if there is one.
     async fn unlisted(self, id: IdentityId) -> Result<Option<Unlisted>, Error> {
         if self.is_in(&self.0.keys.identities(), id).await? {
             return Ok(None);
@@ -84,27 +85,27 @@ impl Access<'_> {
         Ok(self.admit_identities(&written).await?.first().map(|(_, why)| *why))
     }
 
-    /// Whether a number is in a set by score.
+    /// Whether a number is in a sorted set.
     async fn is_in(self, key: &str, id: IdentityId) -> Result<bool, Error> {
         let mut score = redis::cmd("ZSCORE");
         score.arg(key).arg(id.0);
         Ok(self.0.unspoilt(self.0.commands.call::<Option<f64>>(&score).await)?.is_some())
     }
 
-    /// Whether there was an identity with this number, and is none any more. No number is given twice.
+    /// Whether an identity with this number existed and was deleted. Numbers are never reused.
     pub async fn had_identity(self, id: IdentityId) -> Result<bool, Error> {
         let (access, hash) = (self.0.keys.access(), self.0.keys.identity(id));
         let mut look = redis::Pipeline::new();
         look.cmd("HGET").arg(&access).arg("last").cmd("EXISTS").arg(&hash);
         let read: Vec<Text> = self.0.each_unspoilt(&[access, hash], &mut look).await?;
         let [last, exists] = read.as_slice() else { return Err(Error::Closed) };
-        // Where it is not known which numbers were given, nobody is said to have been deleted.
+        // Without a record of the numbers that were given out, no identity counts as deleted.
         let had = last.parse::<u32>().is_some_and(|last| id.0 <= last) || self.is_in(&self.0.keys.taken_numbers(), id).await?;
         Ok(had && exists.parse() == Some(0_u8))
     }
 
-    /// Identities behind this place, in order, of at most `limit` that are listed; and behind what the next ones stand, if more are listed. Some that are
-    /// listed may be gone, and so many that a page is empty.
+    /// Returns at most `limit` listed identities after a place, in order, and the place of the next page, if more are listed. Listed
+    /// identities may have been deleted, so a page may be short or even empty.
     pub async fn identities(self, after: Score, limit: usize) -> Result<(Vec<Identity>, Option<Score>), Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.0.keys.identities()).arg(after.beyond()).arg("+inf").arg("BYSCORE");
@@ -117,7 +118,7 @@ impl Access<'_> {
         Ok((self.identities_of(&ids).await?, next))
     }
 
-    /// Those of these identities that are listed: rights may be left of others.
+    /// Returns those of these identities that are listed. Rights may remain of others.
     pub async fn listed_identities(self, ids: &[IdentityId]) -> Result<Vec<Identity>, Error> {
         let mut score = redis::cmd("ZMSCORE");
         score.arg(self.0.keys.identities()).arg(ids.iter().map(|id| id.0).collect::<Vec<_>>());
@@ -126,13 +127,14 @@ impl Access<'_> {
         self.identities_of(&listed).await
     }
 
-    /// Those of these identities that there are. One that another program has spoilt is left out, and the log says so.
+    /// Returns those of these identities that exist. One that another program has spoilt is left out and logged.
     async fn identities_of(self, ids: &[IdentityId]) -> Result<Vec<Identity>, Error> {
         let hashes = self.0.hashes(ids.iter().map(|id| self.0.keys.identity(*id))).await?;
         Ok(ids.iter().zip(hashes).filter_map(|(id, fields)| identity(*id, &fields)).collect())
     }
 
-    /// The identity that has a public key, as its own hash says it: other programs may have taken the key from there.
+    /// Returns the identity whose own hash has this public key. The index alone does not decide, because another program may have changed
+    /// the hash since.
     pub async fn identity_with(self, key: &PublicKey) -> Result<Option<IdentityId>, Error> {
         let keys = self.0.keys.public_keys();
         let found: Text = self.0.commands.call(redis::cmd("HGET").arg(&keys).arg(key.as_str())).await?;
@@ -143,17 +145,17 @@ impl Access<'_> {
         Ok(self.has_key(id, key).await?.then_some(id))
     }
 
-    /// Whether an identity has a public key, whoever has written that into its hash, and may be known by it.
+    /// Whether an identity counts and its hash has this public key, even if another program wrote the key.
     pub async fn has_key(self, id: IdentityId, key: &PublicKey) -> Result<bool, Error> {
         let has = match self.0.commands.call::<Text>(redis::cmd("HGET").arg(self.0.keys.identity(id)).arg("pubkey")).await {
-            // Somebody made something else of the key.
+            // Another program has replaced the key by one of another type.
             Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => false,
             found => found?.parse().as_ref() == Some(key),
         };
         Ok(has && self.unlisted(id).await?.is_none())
     }
 
-    /// A token, if there is one with this id. One that another program has spoilt is an error that says so, and not a token that is none.
+    /// Returns the token with this id, if there is one. If another program has spoilt the token, the answer is an error.
     pub async fn token(self, id: &TokenId) -> Result<Option<StoredToken>, Error> {
         let record: Text = self.0.commands.call(redis::cmd("HGET").arg(self.0.keys.tokens()).arg(id.as_str())).await?;
         record.0.map(|record| self.token_of(&record)).transpose()
@@ -163,7 +165,8 @@ impl Access<'_> {
         serde_json::from_str(record).map_err(|_| Error::spoilt(self.0.keys.tokens(), "has a record that is none of a token"))
     }
 
-    /// The tokens with these ids, in their order. One that another program has spoilt is none that anybody could use; the log says that it is there.
+    /// Returns the tokens with these ids, in the same order. A token that another program has spoilt cannot be used, so it counts as
+    /// missing; this is logged.
     pub async fn tokens(self, ids: &[TokenId]) -> Result<Vec<Option<StoredToken>>, Error> {
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -176,11 +179,11 @@ impl Access<'_> {
         let records: Vec<Text> = self.0.unspoilt(self.0.commands.call(&get).await)?;
         let mut read = records.into_iter().map(|record| record.0);
         let token = |record: Option<String>| record.map_or(Ok(None), |record| self.0.unspoilt(self.token_of(&record).map(Some)));
-        // Nothing was read of a key of another type.
+        // A key of another type gave no fields.
         ids.iter().map(|_| token(read.next().flatten())).collect()
     }
 
-    /// The tokens of an identity, the oldest first.
+    /// Returns the tokens of an identity, the oldest first.
     pub async fn tokens_of(self, identity: IdentityId) -> Result<Vec<StoredToken>, Error> {
         let ids: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.0.keys.tokens_of(identity))).await?;
         let ids: Vec<TokenId> = ids.iter().filter_map(Text::parse).collect();
@@ -189,7 +192,7 @@ impl Access<'_> {
         Ok(tokens)
     }
 
-    /// What has changed of who may do what; nothing, where another program has spoilt that, which the log says.
+    /// Returns the changes of identities, tokens and rights; nothing if another program has spoilt the key, which is logged.
     pub async fn news(self) -> Result<Option<AccessNews>, Error> {
         let Some(fields) = self.0.unspoilt(self.0.hash(&self.0.keys.access()).await.map(Some))? else { return Ok(None) };
         let change = |(name, text): (&String, &Text)| {
@@ -205,7 +208,7 @@ impl Access<'_> {
     }
 }
 
-/// An identity as its hash has it. Numbers and lists that are none count as not there.
+/// Reads an identity from its hash. Invalid numbers and lists count as missing.
 fn identity(id: IdentityId, fields: &Fields) -> Option<Identity> {
     if fields.is_empty() {
         return None;

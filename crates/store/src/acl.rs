@@ -1,8 +1,9 @@
-//! What a user of Redis has to be allowed to serve hero: each command that a server or its functions send, and no other.
+//! The permissions that a user of Redis needs to serve hero: exactly the commands that a server or its functions send.
 
 use super::library::{LIBRARY, PUBLIC_LIBRARY};
 
-/// What serving takes: what functions do, and what is read without them. Redis asks a function for the rights of whoever calls it.
+/// The commands that serving takes: those of functions, and those sent without a function. Redis checks the commands of a function against
+/// the rights of its caller.
 const SERVING: &[&str] = &[
     "blmove",
     "cluster|keyslot",
@@ -83,12 +84,13 @@ const SERVING: &[&str] = &[
     "zscore",
 ];
 
-/// What it takes to load the functions, to take those of other versions away, and to do without them where Redis is too full to load any.
+/// The commands that load the functions, delete those of other versions, and replace functions by scripts where Redis is too full to load
+/// any.
 const LOADING: &[&str] = &["evalsha", "function|delete", "function|list", "function|load", "script|load"];
 
-/// The rules of a user of Redis who may serve hero and nothing else, behind `ACL SETUSER name`: all keys, hero's channels, these commands.
+/// The rules of a user of Redis who may only serve hero, for use after `ACL SETUSER name`: all keys, hero's channels, these commands.
 ///
-/// Who may not load functions needs those of this very version to be loaded by somebody else.
+/// A user who may not load functions needs somebody else to load those of this very version.
 pub fn acl_rules(may_load: bool) -> String {
     let loading = if may_load { LOADING } else { &[] };
     let mut commands: Vec<&str> = SERVING.iter().chain(loading).copied().collect();
@@ -158,7 +160,7 @@ mod tests {
             let first = call.captures_iter(code).map(|call| call[1].to_owned()).collect::<Vec<_>>().join(" ");
             sent.extend(word.captures_iter(&first).map(|word| named(&word[1], None)));
         }
-        // What the client sends by itself for a database and for channels, and what is not missed where it is refused.
+        // The commands that the client sends itself for a database and for channels, and optional ones that may be refused.
         sent.extend(["select", "subscribe"].map(str::to_owned));
         assert!(sent.remove("config|get"));
         let allowed: BTreeSet<String> = SERVING.iter().chain(LOADING).map(|command| (*command).to_owned()).collect();

@@ -3,7 +3,7 @@ use serde::Deserialize;
 use super::codec::Text;
 use hero_model::{Attempt, ErrorKind, Job, JobError, Limit, Status, Timestamp, Usage};
 
-/// An attempt before the last as `attempts.lua` writes it, a line for each.
+/// An attempt before the last as `attempts.lua` writes it, one attempt a line.
 #[derive(Deserialize)]
 struct Line {
     attempt: u32,
@@ -42,13 +42,13 @@ impl Line {
     }
 }
 
-/// The attempts before the last, as the field of a job says them. What others wrote there and cannot be read is left out.
+/// Reads the attempts before the last from the field of a job. Lines that other programs wrote and that cannot be read are left out.
 pub(super) fn earlier(text: &Text) -> Vec<Attempt> {
     let lines = text.0.as_deref().unwrap_or_default().lines();
     lines.filter_map(|line| serde_json::from_str::<Line>(line).ok()).map(Line::attempt).collect()
 }
 
-/// All attempts of a job, with the one that runs or ran last.
+/// Returns all attempts of a job, including the one that runs or ran last.
 pub(super) fn all(mut earlier: Vec<Attempt>, job: &Job) -> Vec<Attempt> {
     let has_begun = job.attempt > earlier.last().map_or(0, |last| last.attempt) && job.started_at.is_some();
     if has_begun && matches!(job.status, Status::Started | Status::Finished | Status::Error) {

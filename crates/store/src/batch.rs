@@ -8,37 +8,37 @@ use tokio::time::{Instant, timeout_at};
 use super::deadline::in_time;
 use super::error::Error;
 
-/// How many requests go into one call, so that no call keeps Redis busy for long.
+/// The most requests of one call, so that no call keeps Redis busy for long.
 pub(super) const LARGEST: usize = 128;
-/// How many bytes, and how many relations, go into one call with others. Redis needs about 6 ms for either.
+/// The most bytes and relations of a call with several requests. Redis needs about 6 ms for either.
 const HEAVIEST: Weight = Weight { bytes: 1024 * 1024, relations: 1000 };
-/// Requests that are larger stand in a line of their own, so that small ones do not wait for many of them.
+/// Larger requests wait in a queue of their own, so that small ones do not wait for many of them.
 const SMALL: Weight = Weight { bytes: 64 * 1024, relations: 100 };
 
 /// Requests that arrive within this time go into one batch, because a round trip to Redis with one request costs as much as
 /// one with several. That holds only where many arrive; a lone request is sent at once.
 const WORTH_WAITING: Duration = Duration::from_micros(700);
-/// A batch waits for more requests only if at least so many are expected.
+/// A batch waits for more requests only if at least this many are expected.
 const FEWEST: usize = 4;
-/// How long a request waits for others.
+/// The longest time that a request waits for others.
 const LONGEST_WAIT: Duration = Duration::from_millis(1);
 
-/// What a request costs Redis beside its share of a call.
+/// The load that a request puts on Redis, besides its share of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Weight {
     /// Bytes of texts, roughly.
     pub bytes: usize,
-    /// Other jobs that it names.
+    /// The number of other jobs that it names.
     pub relations: usize,
 }
 
 impl Weight {
-    /// Whether it is too much for a call with others.
+    /// Whether it is too heavy for a call with other requests.
     pub(super) fn is_heavy(&self) -> bool {
         self.exceeds(HEAVIEST)
     }
 
-    /// Whether it stands in line with others that are large.
+    /// Whether it waits in the queue of large requests.
     pub(super) fn is_large(&self) -> bool {
         self.exceeds(SMALL)
     }
@@ -54,9 +54,9 @@ impl std::iter::Sum for Weight {
     }
 }
 
-/// A request of which several go into one call.
+/// A request that can share a call with others.
 pub(super) trait Request: Send + 'static {
-    /// What it costs.
+    /// The load that it puts on Redis.
     fn weight(&self) -> Weight;
 }
 
@@ -66,12 +66,13 @@ struct Asked<R, Answer> {
     caller: oneshot::Sender<Result<Answer, Error>>,
 }
 
-/// What a call gave back: its requests, and for each the answer, or nothing where it has to be asked again: a call always answers its first.
+/// The result of a call: its requests, and for each the answer, or nothing if the request has to be sent again. A call always answers its
+/// first request.
 pub(super) type Sent<R, Answer> = (Vec<R>, Result<Vec<Option<Answer>>, Error>);
 
-/// Collects requests while the last batch is under way, and a little longer where many come, and sends them as one.
+/// Collects requests while the last batch is under way, and a little longer while many arrive, and sends them as one.
 ///
-/// A request that was handed in is sent even if the caller stops waiting. The task ends with the last `Batch`.
+/// A submitted request is sent even if the caller stops waiting. The task ends with the last `Batch`.
 pub(super) struct Batch<R, Answer> {
     queue: mpsc::Sender<Asked<R, Answer>>,
 }
@@ -100,7 +101,7 @@ impl<R: Request, Answer: Send + 'static> Batch<R, Answer> {
                         Ok(answers) => match answers.next() {
                             Some(Some(answer)) => Ok(answer),
                             Some(None) => {
-                                // Nothing was done. If the caller has gone, no answer is needed.
+                                // The call did nothing for this request. If the caller has gone, it needs no answer.
                                 if !caller.is_closed() {
                                     line.again.push_back(Asked { request, weight, caller });
                                 }
@@ -126,23 +127,23 @@ impl<R: Request, Answer: Send + 'static> Batch<R, Answer> {
             self.queue.send(Asked { request, weight, caller }).await.map_err(|_| Error::Closed)?;
             answer.await.map_err(|_| Error::Closed)?
         };
-        // While Redis is away batches fail one after another, and no request shall wait for those before it as well.
+        // While Redis is away, batches fail one after another. A request does not wait for those before it as well.
         in_time(asking).await
     }
 }
 
-/// What is sent next.
+/// The requests that wait to be sent.
 struct Line<R, Answer> {
     requests: mpsc::Receiver<Asked<R, Answer>>,
     arrivals: Arrivals,
     waiting: VecDeque<Asked<R, Answer>>,
-    /// They did not fit into their call.
+    /// The requests that did not fit into their call.
     again: VecDeque<Asked<R, Answer>>,
     was_again: bool,
 }
 
 impl<R: Request, Answer: Send + 'static> Line<R, Answer> {
-    /// Waits until there is something to send; false: there never will be.
+    /// Waits until there is a request to send. Returns false if no more will come.
     async fn fill(&mut self) -> bool {
         let before = self.waiting.len();
         while self.waiting.len() < LARGEST
@@ -172,9 +173,9 @@ impl<R: Request, Answer: Send + 'static> Line<R, Answer> {
         true
     }
 
-    /// As many as one call may have, the first in any case.
+    /// Takes as many requests as one call may have, and at least one.
     fn take(&mut self) -> Vec<Asked<R, Answer>> {
-        // In turn, so that neither waits for all of the others.
+        // Both queues take turns, so that neither waits for all of the other.
         self.was_again = !self.again.is_empty() && (!self.was_again || self.waiting.is_empty());
         let line = if self.was_again { &mut self.again } else { &mut self.waiting };
         let mut sum = Weight::default();
@@ -187,7 +188,7 @@ impl<R: Request, Answer: Send + 'static> Line<R, Answer> {
     }
 }
 
-/// How fast requests come.
+/// The rate at which requests arrive.
 struct Arrivals {
     per_second: f64,
     last: Instant,
@@ -198,7 +199,7 @@ impl Arrivals {
         Self { per_second: 0.0, last: Instant::now() }
     }
 
-    /// Notes a batch. The rate moves by a quarter with each.
+    /// Records a batch. The rate moves by a quarter of the difference with each.
     fn note(&mut self, requests: usize) {
         let now = Instant::now();
         let rate = requests as f64 / (now - self.last).as_secs_f64().max(1e-6);
@@ -206,12 +207,12 @@ impl Arrivals {
         self.last = now;
     }
 
-    /// Notes that fewer came than were expected.
+    /// Records that fewer requests arrived than expected.
     fn disappoint(&mut self) {
         self.per_second /= 2.0;
     }
 
-    /// How many are to be expected within `time`; none where they are too few to be worth a wait.
+    /// The number of requests expected within `time`; zero if they are too few to be worth a wait.
     fn expected(&self, time: Duration) -> usize {
         let expected = (self.per_second * time.as_secs_f64()) as usize;
         if expected < FEWEST { 0 } else { expected }

@@ -1,7 +1,7 @@
 use crate::views::Limits;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// What may be in a context, as functions are told with each call: so a change holds from the next call on.
+/// The limits of a context. Functions get them with each call, so a change holds from the next call on.
 #[derive(Debug)]
 pub(super) struct Bounds {
     queue_length: AtomicUsize,
@@ -16,17 +16,17 @@ impl Bounds {
         Self { queue_length, max_running: AtomicUsize::default(), jobs_per_second: AtomicU32::default(), objects: AtomicU64::default() }
     }
 
-    /// No queue gets longer.
+    /// The most jobs in a queue.
     pub(super) fn queue_length(&self) -> usize {
         self.queue_length.load(Ordering::Relaxed)
     }
 
-    /// The most jobs that may run; 0 is no limit.
+    /// The most running jobs; 0 is no limit.
     pub(super) fn max_running(&self) -> usize {
         self.max_running.load(Ordering::Relaxed)
     }
 
-    /// The most jobs that may be created in a second; 0 is no limit.
+    /// The most jobs created in a second; 0 is no limit.
     pub(super) fn jobs_per_second(&self) -> u32 {
         self.jobs_per_second.load(Ordering::Relaxed)
     }
@@ -38,27 +38,27 @@ impl Bounds {
 }
 
 impl Limits<'_> {
-    /// Lets no queue get longer, from the next call on.
+    /// Limits the length of each queue, from the next call on.
     pub fn set_queues(self, most: usize) {
         self.0.bounds.queue_length.store(most, Ordering::Relaxed);
     }
 
-    /// Lets so many jobs run in this context at once; 0 is no limit.
+    /// Limits the number of jobs that run in this context at once; 0 is no limit.
     pub fn set_running(self, most: usize) {
         self.0.bounds.max_running.store(most, Ordering::Relaxed);
     }
 
-    /// Lets so many jobs be created in a second, by all servers together; 0 is no limit.
+    /// Limits the number of jobs that all servers together create in a second; 0 is no limit.
     pub fn set_jobs_per_second(self, most: u32) {
         self.0.bounds.jobs_per_second.store(most, Ordering::Relaxed);
     }
 
-    /// Lets all objects together have so many bytes; 0 is no limit.
+    /// Limits the bytes of all objects together; 0 is no limit.
     pub fn set_objects(self, most: u64) {
         self.0.bounds.objects.store(most, Ordering::Relaxed);
     }
 
-    /// The most jobs that may run in this context; 0 is no limit.
+    /// The most running jobs in this context; 0 is no limit.
     pub fn running(self) -> usize {
         self.0.bounds.max_running()
     }

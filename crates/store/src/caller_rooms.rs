@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// So much room for each caller, so that one that asks for much delays only its own requests.
+/// A fixed amount of room for each caller, so that a caller with large requests delays only its own requests.
 pub(super) struct CallerRooms {
     of_a_caller: usize,
     callers: Mutex<HashMap<String, Arc<Semaphore>>>,
@@ -14,7 +14,7 @@ impl CallerRooms {
         Self { of_a_caller, callers: Mutex::default() }
     }
 
-    /// Waits until a caller has so much room.
+    /// Waits until a caller has this much room.
     pub(super) async fn take(&self, caller: &str, room: u32) -> OwnedSemaphorePermit {
         let of_caller = {
             let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);

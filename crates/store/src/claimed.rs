@@ -1,20 +1,20 @@
 use super::codec::{Text, json};
 use hero_model::{JobId, JobSpec, Seconds, Timestamp};
 
-/// A job that was taken. Its attempt has begun, and it belongs to this server until its lease is over.
+/// A job that was fetched. Its attempt has begun, and it belongs to this server until its lease ends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claimed {
-    /// The actor it was taken for, by its number among those of the fetch, from 0.
+    /// The index of the actor that it was fetched for, among the actors of the fetch.
     pub actor_index: usize,
     /// Whether only that actor may run it.
     pub owned: bool,
     /// The job.
     pub job: JobId,
-    /// The number of the attempt, from 1. One that was requeued left its number to the next.
+    /// The number of the attempt, from 1. If a job is requeued, its next attempt has the same number.
     pub attempt: u32,
-    /// The number of the claim: with the server, what tells this run from every other.
+    /// The number of the claim. Together with the server it identifies this run.
     pub claim: u32,
-    /// When it was taken.
+    /// The time of the fetch.
     pub started_at: Timestamp,
     /// The script, if the hash has one.
     pub script: Option<String>,
@@ -22,24 +22,24 @@ pub struct Claimed {
     pub args: Option<String>,
     /// The environment as a JSON object.
     pub env_vars: Option<String>,
-    /// How long the attempt may take, or what is wrong with what a foreign client says of that.
+    /// The time limit of the attempt, or an error about the value that a foreign client wrote.
     pub timeout: Result<Option<Seconds>, String>,
-    /// Who created it.
+    /// The caller that created it.
     pub caller_id: Option<String>,
-    /// Where its log file is to be.
+    /// The path of its log file.
     pub log_path: Option<String>,
-    /// The wait before the second attempt, if the hash has one that can be read.
+    /// The wait before the second attempt, if the hash has a readable one.
     pub retry_backoff: Option<Seconds>,
-    /// How many attempts failed.
+    /// The number of failed attempts.
     pub failures: u32,
-    /// When it was put into the queue.
+    /// The time when it was queued.
     pub queued_at: Option<Timestamp>,
     /// Whether it may run beside other jobs of its actor.
     pub concurrent: bool,
 }
 
 impl Claimed {
-    /// The fields of the hash that a fetch gives of a job; `jobs.GIVEN` in the library.
+    /// The fields of the hash that a fetch returns for a job; `jobs.GIVEN` in the library.
     #[doc(hidden)]
     pub const GIVEN: [&str; 11] = [
         "created_at",
@@ -55,7 +55,7 @@ impl Claimed {
         "failures",
     ];
 
-    /// A job that started in the call that stored it, for the pool that had room for it.
+    /// Returns a job that started in the call that stored it, for the pool that had room for it.
     pub(super) fn from_start(id: &JobId, spec: &JobSpec, actor_index: usize, started_at: Timestamp) -> Self {
         Self {
             actor_index,
@@ -77,7 +77,7 @@ impl Claimed {
         }
     }
 
-    /// A job that a fetch took, from its answer: first what `fetch.lua` says of the claim, then the fields of the hash.
+    /// Reads a job from the answer to a fetch: first the values of the claim from `fetch.lua`, then the fields of the hash.
     pub(super) fn from_fetch(values: Vec<Text>, started_at: Timestamp) -> Option<Self> {
         let mut values = values.into_iter();
         let mut next = || values.next().unwrap_or_default();
@@ -117,7 +117,7 @@ fn timeout(text: &str) -> Result<Seconds, String> {
 mod tests {
     use super::*;
 
-    /// A job whose hash has nothing but these fields.
+    /// Returns a job whose hash has only these fields.
     fn claimed(timeout: &str, retry_backoff: &str) -> Claimed {
         let id = JobId::random();
         let values = ["1", "", id.as_str(), "1", "1", "", "1", "", "", timeout, "", "", "", "", retry_backoff, ""];

@@ -4,52 +4,52 @@ use std::time::{Duration, Instant};
 
 use hero_model::Timestamp;
 
-/// The time of the store: that of Redis, as far as this process knows it.
+/// The time of the store: the time of Redis, as far as this process knows it.
 ///
-/// Between two looks at Redis it follows the time that has passed in this process, so steps of the machine's clock do not reach it. It
-/// does not decide what is over: functions ask Redis itself.
+/// Between two readings of Redis' clock it follows the time that has passed in this process, so steps of the machine's clock do not affect
+/// it. It does not decide whether a deadline has passed: functions ask Redis itself.
 #[derive(Debug, Default)]
 pub struct Clock {
-    /// What to add to the time since the process began, in milliseconds.
+    /// The offset from the time since the process began, in milliseconds.
     offset: AtomicI64,
-    /// Whether it was set by Redis.
+    /// Whether a reading of Redis has set it.
     set: AtomicBool,
-    /// Whether the clock stands; `offset` is the time it shows then.
+    /// Whether the clock is stopped; `offset` is then the time it shows.
     stands: AtomicBool,
-    /// Whether its time counts in functions, too.
+    /// Whether functions use its time, too.
     counts: AtomicBool,
-    /// The latest time that Redis has shown, or would show if its clock had not been set back, in milliseconds.
+    /// The latest time that Redis has shown, or would have shown if its clock had not been set back, in milliseconds.
     latest: AtomicI64,
-    /// How far back the clock was when that was noted last. Nothing is noted before it has shown that time again.
+    /// The setback that was recorded last. No other is recorded before Redis has shown that latest time again.
     noted: AtomicI64,
 }
 
-/// A reading of Redis' clock that took longer is too inexact to be used.
+/// A reading of Redis' clock that took longer is too inexact.
 const SLOW: Duration = Duration::from_millis(100);
 
-/// Milliseconds since the first look at any clock in this process.
+/// Milliseconds since the first use of any clock in this process.
 fn passed() -> i64 {
     static BEGAN: OnceLock<Instant> = OnceLock::new();
     i64::try_from(BEGAN.get_or_init(Instant::now).elapsed().as_millis()).unwrap_or(i64::MAX)
 }
 
 impl Clock {
-    /// The time now.
+    /// Returns the current time.
     pub fn now(&self) -> Timestamp {
         let passed = if self.stands.load(Ordering::Relaxed) { 0 } else { passed() };
         Timestamp::from_millis(passed + self.offset.load(Ordering::Relaxed))
     }
 
-    /// A time as functions get it. They take their own from Redis, unless the clock is a test's.
+    /// Returns a time as an argument for functions. They take their own time from Redis, unless a test controls the clock.
     pub(super) fn argument(&self, now: Timestamp) -> String {
         let sign = if self.counts.load(Ordering::Relaxed) { "=" } else { "" };
         format!("{sign}{}", now.as_millis())
     }
 
-    /// Sets the clock by Redis' answer `theirs`, which took `took` to come. Gives false, and leaves the clock, if the answer was slow and does
-    /// not contradict it.
+    /// Sets the clock by Redis' answer `theirs`, which took `took` to arrive. Returns false and leaves the clock as it is if the answer was
+    /// slow and does not contradict the clock.
     pub(super) fn set(&self, theirs: Timestamp, took: Duration) -> bool {
-        // When the answer came, Redis' clock showed something between `theirs` and `theirs + took`.
+        // When the answer arrived, Redis' clock was between `theirs` and `theirs + took`.
         let (now, may_be) = (self.now(), theirs..=theirs.plus(took));
         if took > SLOW && self.set.load(Ordering::Relaxed) && may_be.contains(&now) {
             return false;
@@ -63,13 +63,13 @@ impl Clock {
         true
     }
 
-    /// Notes a time that Redis has shown.
+    /// Records a time that Redis has shown.
     pub(super) fn has_shown(&self, time: Timestamp) {
         self.latest.fetch_max(time.as_millis(), Ordering::Relaxed);
     }
 
-    /// How far Redis' clock is or was behind the latest time that it has shown, in milliseconds; nothing, once it shows that time again. Until then
-    /// any hour may come twice, however little the clock is set back another time.
+    /// Returns how far Redis' clock is or was behind the latest time that it has shown, in milliseconds; nothing once it shows that time
+    /// again. Until then, any hour may come twice, even if the clock is set back again by little.
     pub(super) fn setback(&self) -> Option<i64> {
         let back = self.latest.load(Ordering::Relaxed) - self.now().as_millis();
         if back <= 0 {
@@ -80,24 +80,24 @@ impl Clock {
         (is_theirs && back > 0).then_some(back.max(known))
     }
 
-    /// Notes that a setback is known to all who list jobs. False: it was.
+    /// Records that all listers of jobs know of a setback. Returns false if they knew already.
     pub(super) fn has_noted(&self, back: i64) -> bool {
         self.noted.fetch_max(back, Ordering::Relaxed) < back
     }
 
-    /// Has the clock show a wrong time until it is set again, as after a sleep of the machine.
+    /// Makes the clock show a wrong time until it is set again, as after a sleep of the machine.
     pub fn err_by(&self, millis: i64) {
         self.offset.fetch_add(millis, Ordering::Relaxed);
     }
 
-    /// Stops the clock at a time, so that the time of a test is its own, in functions, too. From then on only [`Clock::advance`] moves it.
+    /// Stops the clock at a time, so that a test controls the time, in functions, too. From then on only [`Clock::advance`] moves it.
     pub fn stop_at(&self, time: Timestamp) {
         self.counts.store(true, Ordering::Relaxed);
         self.stands.store(true, Ordering::Relaxed);
         self.offset.store(time.as_millis(), Ordering::Relaxed);
     }
 
-    /// Moves the clock, so that a test need not wait. From then on its time counts in functions, too.
+    /// Moves the clock, so that a test need not wait. From then on functions use its time, too.
     pub fn advance(&self, by: Duration) {
         self.counts.store(true, Ordering::Relaxed);
         self.offset.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::Relaxed);
@@ -135,7 +135,7 @@ mod tests {
         clock.set(back(300), quick);
         assert_eq!(minutes(&clock), Some(10));
         assert!(!clock.has_noted(clock.setback().unwrap()));
-        // Two together are one.
+        // Two setbacks together count as one.
         clock.set(back(1200), quick);
         assert_eq!(minutes(&clock), Some(20));
         clock.has_noted(clock.setback().unwrap());

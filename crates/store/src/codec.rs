@@ -1,4 +1,4 @@
-//! How jobs stand in their hash.
+//! Reading and writing the fields of a job's hash.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,7 +6,7 @@ use redis::{FromRedisValue, ParsingError, Value};
 
 use hero_model::{ContextId, ErrorKind, FlowJob, Job, JobError, JobId, JobResult, JobSpec, Limit, Priority, Status, Usage, shown};
 
-/// A text that foreign programs may have written: any bytes, or nothing.
+/// A text that foreign programs may have written: any bytes, or missing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Text(pub(super) Option<String>);
 
@@ -25,23 +25,23 @@ impl FromRedisValue for Text {
 }
 
 impl Text {
-    /// The text, if there is any.
+    /// Returns the text, if there is any.
     pub(super) fn some(self) -> Option<String> {
         self.0.filter(|text| !text.is_empty())
     }
 
-    /// How many bytes it has.
+    /// The length in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.0.as_ref().map_or(0, String::len)
     }
 
-    /// What the text says, if it says something of this type.
+    /// Parses the text as this type, if possible.
     pub(super) fn parse<T: std::str::FromStr>(&self) -> Option<T> {
         self.0.as_deref().and_then(|text| text.parse().ok())
     }
 }
 
-/// The fields of a hash. Those whose names are no text are none of ours, and are left out.
+/// The fields of a hash. Fields whose names are no text are not hero's and are left out.
 #[derive(Debug, Default)]
 pub(super) struct Fields(pub(super) HashMap<String, Text>);
 
@@ -63,36 +63,36 @@ impl std::ops::Deref for Fields {
 /// How a job ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JobEnd {
-    /// It has a result.
+    /// The job finished with a result.
     Finished(JobResult),
-    /// It has none.
+    /// It ended in error.
     Failed {
-        /// Why.
+        /// The error.
         error: JobError,
-        /// The attempt that failed last.
+        /// The number of the attempt that failed last.
         attempt: u32,
     },
 }
 
-/// What a wait sees of a job.
+/// The state of a job for a waiting caller.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JobView {
     /// It has ended.
     Ended(JobEnd),
     /// It has finished, with an output so long that only [`Jobs::whole`](crate::views::Jobs::whole) reads it.
     Long,
-    /// It has not.
+    /// It has not ended.
     Open(Status),
-    /// It does not exist (any more).
+    /// It does not exist, or not any more.
     Missing,
 }
 
-/// What is seen of a job, from the answer of `wait.lua`: the status, then the fields of a result.
+/// Reads the state of a job from the answer of `wait.lua`: the status, then the fields of a result.
 pub(super) fn look(id: &JobId, values: Vec<Text>) -> JobView {
     let mut values = values.into_iter();
     let Some(status) = values.next() else { return JobView::Missing };
     let mut next = || values.next().unwrap_or_default();
-    // An unknown word is somebody else's; the job is not ours to call ended.
+    // Another program wrote an unknown word. hero must not report such a job as ended.
     let status = Status::parse(status.0.as_deref()).unwrap_or(Status::Started);
     let (output, format, attempt, started_at, finished_at, usage) = (next(), next(), next(), next(), next(), next());
     let attempt = attempt.parse().unwrap_or(0);
@@ -115,7 +115,7 @@ fn parse_usage(text: &Text) -> Option<Usage> {
 #[doc(hidden)]
 pub const ERROR_FIELDS: [&str; 7] = ["error", "error_kind", "error_line", "error_column", "error_stack", "error_limit", "error_data"];
 
-/// The error whose fields have these values, in the order of [`ERROR_FIELDS`].
+/// Builds an error from the values of its fields, in the order of [`ERROR_FIELDS`].
 fn error([message, kind, line, column, stack, limit, data]: [Text; 7]) -> JobError {
     let message = message.0.unwrap_or_default();
     JobError {
@@ -129,7 +129,7 @@ fn error([message, kind, line, column, stack, limit, data]: [Text; 7]) -> JobErr
     }
 }
 
-/// The fields of a job's hash that foreign programs may see.
+/// The fields of a job's hash that foreign programs may read.
 pub(super) const SHOWN: [&str; 42] = [
     "status",
     "name",
@@ -175,14 +175,15 @@ pub(super) const SHOWN: [&str; 42] = [
     "usage",
 ];
 
-/// Everything in a job's hash that foreign programs may see. Secret values of `env_vars` are masked, which takes long where these are.
+/// Reads every field of a job's hash that foreign programs may read. Secret values of `env_vars` are masked, which takes long if there are
+/// any.
 pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
     let mut fields = fields;
     let added = added_prerequisites(&fields);
     let mut take = |name: &str| Text(fields.remove(name).unwrap_or_default().some());
     let status = Status::parse(take("status").0.as_deref()).unwrap_or(Status::Started);
     let created_at = take("created_at").parse();
-    // A job that was started when it was created went into its queue then.
+    // A job that was started at its creation entered its queue then.
     let started_at_once = !matches!(status, Status::Created | Status::Scheduled | Status::WaitingForPrerequisites);
     let names = |text: Text| text.0.and_then(|text| serde_json::from_str::<BTreeMap<String, String>>(&text).ok()).unwrap_or_default();
     let ids = |text: Text| text.0.and_then(|text| serde_json::from_str::<Vec<JobId>>(&text).ok()).unwrap_or_default();
@@ -246,7 +247,7 @@ pub(super) const SHOWN_OF_FLOW_JOB: [&str; 11] = [
     "error_data",
 ];
 
-/// Fills in what the hash of a job of a flow says of it, by those fields.
+/// Fills in the fields of a job of a flow from its hash, in the order of those fields.
 pub(super) fn flow_job(job: &mut FlowJob, fields: Vec<Text>) {
     let mut fields = fields.into_iter();
     let mut next = || fields.next().unwrap_or_default();
@@ -258,7 +259,7 @@ pub(super) fn flow_job(job: &mut FlowJob, fields: Vec<Text>) {
     job.error = failure[0].0.is_some().then(|| error(failure));
 }
 
-/// Prerequisites that were added beside the text of a job's hash, in order.
+/// Returns the prerequisites that were added in fields of their own besides the text of a job's hash, in order.
 fn added_prerequisites(fields: &HashMap<String, Text>) -> Vec<JobId> {
     if !fields.contains_key("more_prerequisites") {
         return Vec::new();
@@ -269,10 +270,10 @@ fn added_prerequisites(fields: &HashMap<String, Text>) -> Vec<JobId> {
     added.into_iter().map(|(_, id)| id).collect()
 }
 
-/// The fields of a new job of this context that are not as in every other: `jobs.new_fields` in `lua/jobs.lua` has those of the legacy
-/// layout, even when empty, and these behind them.
+/// Returns the fields of a new job of this context that differ from the defaults: `jobs.new_fields` in `lua/jobs.lua` adds those of the
+/// legacy layout, even empty ones, and puts these after them.
 ///
-/// Every field costs Redis a tenth of a microsecond in each function that touches the hash, and half of one on the way there.
+/// Every field costs Redis 0.1 µs in each function that touches the hash, and 0.5 µs on the way there.
 pub(super) fn fields(spec: &JobSpec, context: ContextId) -> Vec<(&'static str, String)> {
     let mut fields = vec![("script", spec.script.clone())];
     let mut optional = |name, value: Option<String>| fields.extend(value.map(|value| (name, value)));
@@ -306,7 +307,7 @@ pub(super) fn fields(spec: &JobSpec, context: ContextId) -> Vec<(&'static str, S
     fields
 }
 
-/// JSON of plain data, which always has one.
+/// Serializes plain data, which always succeeds.
 pub(super) fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("plain data has a JSON form")
 }

@@ -13,39 +13,39 @@ use super::deadline::{DEADLINE, blocking};
 use super::error::Error;
 use super::home::{Home, is_elsewhere};
 
-/// How long an old connection may take to answer after a new one has. After that it counts as broken.
+/// The time that an old connection may still take to answer after a new one has answered. After that it counts as broken.
 const PROOF: Duration = Duration::from_secs(1);
 
-/// How much of the deadline is left to callers when a node that has the keys is not found.
+/// The part of the deadline that is left to callers when no node with the keys is found.
 const LEFT: Duration = Duration::from_millis(250);
 
-/// One multiplexed connection that reconnects for ever, with a deadline round every call.
+/// One multiplexed connection that reconnects for ever, with a deadline for every call.
 ///
-/// It follows the keys: what a node of a cluster refuses because it has not got them is sent to the one that has. A call that
-/// ran into its deadline may have been executed.
+/// It follows the keys: if a node of a cluster refuses a call because it does not hold the keys, the call goes to the node that does. A
+/// call that ran into its deadline may have been executed.
 pub(super) struct Link {
     home: Arc<Home>,
-    /// With the generation of the home it leads to.
+    /// The connection, with the generation of the home that it leads to.
     manager: RwLock<(u64, ConnectionManager)>,
     health: Arc<Health>,
 }
 
-/// Whether a connection still works. The network may lose all that is sent, without an error.
+/// Evidence whether a connection still works. The network may lose everything that is sent, without an error.
 #[derive(Default)]
 struct Health {
-    /// How many calls were answered.
+    /// The number of answered calls.
     answered: AtomicU64,
-    /// Whether it is being tried.
+    /// Whether a test of the connection is under way.
     in_doubt: AtomicBool,
 }
 
 impl Link {
-    /// A link to one Redis.
+    /// Returns a link to one Redis.
     pub(super) fn new(client: Client) -> Result<Self, Error> {
         Self::to(&Arc::new(Home::of(client)))
     }
 
-    /// A link to wherever the keys of a context are.
+    /// Returns a link to the Redis that holds the keys of a context.
     pub(super) fn to(home: &Arc<Home>) -> Result<Self, Error> {
         let (generation, client) = home.now();
         let manager = RwLock::new((generation, manager(&client, home.is_in_a_cluster())?));
@@ -67,22 +67,22 @@ impl Link {
         known.clone()
     }
 
-    /// Where the keys are.
+    /// The place of the keys.
     pub(super) fn home(&self) -> &Home {
         &self.home
     }
 
-    /// One command.
+    /// Sends one command.
     pub(super) async fn call<T: FromRedisValue>(&self, cmd: &Cmd) -> Result<T, Error> {
         self.within(|mut connection| async move { cmd.query_async(&mut connection).await }).await.map_err(|error| error.of(cmd))
     }
 
-    /// Several commands in one round trip, not atomic.
+    /// Sends several commands in one round trip, not atomic.
     pub(super) async fn pipeline<T: FromRedisValue>(&self, pipeline: &Pipeline) -> Result<T, Error> {
         self.within(|mut connection| async move { pipeline.query_async(&mut connection).await }).await
     }
 
-    /// The same for a pipeline that ignores errors: what became of each command.
+    /// Sends a pipeline that ignores errors, and returns the outcome of each command.
     pub(super) async fn each<T: FromRedisValue>(&self, pipeline: &Pipeline) -> Result<Vec<RedisResult<T>>, Error> {
         let asking = |mut connection: ConnectionManager| async move {
             let answers: Vec<RedisResult<T>> = pipeline.query_async(&mut connection).await?;
@@ -128,17 +128,17 @@ impl Link {
                 }
                 return Err(error.into());
             }
-            // That nothing was done is known, so the caller learns that before its own deadline.
+            // The call is known to have done nothing. The caller learns that before its own deadline.
             if timeout_at(until - LEFT, self.home.find_again(seen)).await.is_err() {
                 return Err(error.into());
             }
         }
     }
 
-    /// Gives up a connection, in the background, on which nothing was answered while a call waited in vain, if a new connection works and this one
-    /// does not.
+    /// Tests a connection in the background on which nothing was answered while a call waited in vain. Gives it up if a new connection
+    /// works and this one does not.
     ///
-    /// While Redis itself is silent it is kept: others would be no better, and each would go on trying.
+    /// While Redis itself is silent, the connection is kept: a new one would work no better, and each would go on reconnecting.
     fn prove(&self, seen: u64, mut old: ConnectionManager, before: u64) {
         let (home, health) = (self.home.clone(), self.health.clone());
         if health.answered.load(Ordering::Relaxed) != before || health.in_doubt.swap(true, Ordering::Relaxed) {
@@ -160,17 +160,17 @@ impl Link {
         });
     }
 
-    /// A connection of its own for a blocking command, without a response timeout: the caller brings the deadline.
+    /// Opens a separate connection for a blocking command, without a response timeout: the caller sets the deadline.
     pub(super) async fn blocking(&self) -> Result<MultiplexedConnection, Error> {
         self.open(|client| async move { blocking(&client).await }).await
     }
 
-    /// A connection of its own for subscriptions.
+    /// Opens a separate connection for subscriptions.
     pub(super) async fn pubsub(&self) -> Result<PubSub, Error> {
         self.open(|client| async move { Ok(client.get_async_pubsub().await?) }).await
     }
 
-    /// Looks in the background whether the keys are still where this leads to, after a connection of its own has failed.
+    /// Checks in the background whether the keys are still at the place that this leads to, after a separate connection has failed.
     pub(super) fn doubt(&self) {
         self.home.doubt(self.home.generation());
     }
@@ -197,7 +197,7 @@ impl Link {
     }
 }
 
-/// Awaits a call; `sent` is done once it has been handed to the connection.
+/// Awaits a call, and calls `sent` once the call has been handed to the connection.
 pub(super) async fn first_sent<T>(call: impl Future<Output = T>, sent: impl Fn()) -> T {
     let mut call = pin!(call);
     let answer = futures_util::poll!(&mut call);
@@ -210,12 +210,12 @@ pub(super) async fn first_sent<T>(call: impl Future<Output = T>, sent: impl Fn()
 
 fn manager(client: &Client, in_a_cluster: bool) -> RedisResult<ConnectionManager> {
     let config = ConnectionManagerConfig::new()
-        // In a cluster another node may have the keys by now, so each failure is told at once.
+        // In a cluster, another node may hold the keys by now, so each failure is reported at once.
         .set_number_of_retries(if in_a_cluster { 0 } else { usize::MAX })
         .set_min_delay(Duration::from_millis(20))
         .set_max_delay(Duration::from_millis(500))
         .set_connection_timeout(Some(DEADLINE))
-        // Link brings its own deadline, which also covers reconnecting.
+        // Link sets its own deadline, which also covers reconnecting.
         .set_response_timeout(None)
         .set_pipeline_buffer_size(4096);
     ConnectionManager::new_lazy_with_config(client.clone(), config)

@@ -12,33 +12,33 @@ use hero_model::{Context, ContextId, ContextLimits, ContextStatus, IdentityId, J
 
 const PENDING: Function = Function("pending");
 
-/// How a context stands in the list of those that exist.
+/// The entry of a context in the list of contexts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Listed {
-    /// It is there, and was last changed with this revision.
+    /// The context exists, and its last change has this revision.
     At(f64),
-    /// It is in a Redis of its own, so only servers know where whose settings name it.
+    /// The context is in a Redis of its own. Only servers with a setting for it know where.
     Elsewhere,
-    /// Somebody began to make it at this time.
+    /// A server began to create the context at this time.
     Making(Timestamp),
 }
 
-/// What is to be done in a context.
+/// The pending work of a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pending {
-    /// When something is due; nothing, if nothing is.
+    /// The time at which something is due; nothing if nothing is.
     pub due: Option<Timestamp>,
-    /// Whether the queues that were asked for hold jobs.
+    /// Whether the given queues hold jobs.
     pub work: bool,
-    /// How many keys it has.
+    /// The number of its keys.
     pub keys: u64,
-    /// Whether messages are under way: it has to be open for that, and needs no pools.
+    /// Whether messages are under way. The context must be open for them, but needs no pools.
     pub messages: bool,
 }
 
-/// For the store of context 0, which has the list of contexts.
+/// Methods for the store of context 0, which holds the list of contexts.
 impl Contexts<'_> {
-    /// The contexts that exist, and how each is listed.
+    /// Returns the existing contexts, each with its entry in the list.
     pub async fn list(self) -> Result<BTreeMap<ContextId, Listed>, Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.0.keys.contexts()).arg(0).arg(-1).arg("WITHSCORES");
@@ -56,7 +56,7 @@ impl Contexts<'_> {
 }
 
 impl Store {
-    /// The store of another context beside this one: in the same Redis, with the same settings.
+    /// Returns the store of another context in the same Redis, with the same settings.
     pub async fn beside(&self, context: ContextId) -> Result<Self, Error> {
         let settings = Settings { context, ..self.0.settings.clone() };
         Ok(Self::connect(settings).await?.0)
@@ -64,7 +64,7 @@ impl Store {
 }
 
 impl Contexts<'_> {
-    /// What reaches the databases beside that of this store; nothing in a Redis Cluster, which has one.
+    /// Returns access to the other databases of this Redis; nothing in a Redis Cluster, which has only one database.
     pub fn databases(self) -> Result<Option<Databases>, Error> {
         if self.0.signpost.is_some() {
             return Ok(None);
@@ -75,7 +75,7 @@ impl Contexts<'_> {
 }
 
 impl Contexts<'_> {
-    /// The context as it is stored. One that nobody has changed has no hash, and nobody has rights in it.
+    /// Returns the context as it is stored. An unchanged context has no hash, and nobody has rights in it.
     pub async fn own(self) -> Result<Context, Error> {
         let mut pipeline = Pipeline::new();
         pipeline.ignore_errors().cmd("HGETALL").arg(self.0.keys.rights()).cmd("STRLEN").arg(self.0.keys.closed());
@@ -85,7 +85,7 @@ impl Contexts<'_> {
 }
 
 impl Queues<'_> {
-    /// Jobs that run with actors of hero, at most so many: those whose leases end first.
+    /// Returns at most this many jobs that run with actors of hero, those whose leases end first.
     pub async fn leased(self, most: usize) -> Result<Vec<JobId>, Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.0.keys.leases()).arg(0).arg(most.saturating_sub(1));
@@ -95,24 +95,26 @@ impl Queues<'_> {
 }
 
 impl Messages<'_> {
-    /// Of how many runners jobs were stopped while they were away, of which the other side does not know yet. What another program made of that list has none.
+    /// Counts the runners with jobs that were stopped while they were away and whose other side does not know it yet. A list that another
+    /// program has replaced counts as empty.
     pub async fn untold_stops(self) -> Result<u64, Error> {
         self.0.unspoilt(self.0.commands.call(redis::cmd("ZCARD").arg(self.0.keys.stops())).await)
     }
 }
 
-/// The databases of one Redis, by one connection: for contexts that nobody uses now. Each has only a few bytes in this process then.
+/// The databases of one Redis over one connection, for contexts that are not in use. Each context costs this process only a few bytes then.
 pub struct Databases {
-    /// No call is made on it that does not choose its database first.
+    /// Every call on it chooses its database first.
     link: Link,
     of: Store,
 }
 
-/// How many databases are looked at by one pipeline.
+/// The number of databases that one pipeline reads.
 const TOGETHER: usize = 100;
 
 impl Databases {
-    /// The contexts with these numbers, in their order, as far as Redis has such databases. One that cannot be read is an error of its own: others may be.
+    /// Returns the contexts with these numbers, in the same order, as far as Redis has such databases. A context that cannot be read has an
+    /// error of its own, because others may be readable.
     pub async fn contexts(&self, ids: &[ContextId]) -> Result<Vec<(ContextId, Result<Context, Error>)>, Error> {
         let mut contexts = Vec::with_capacity(ids.len());
         for part in ids.chunks(TOGETHER) {
@@ -130,8 +132,8 @@ impl Databases {
         Ok(contexts)
     }
 
-    /// What is to be done in each of these contexts, as far as Redis has such databases. `queues` are keys of queues in each of them. Of one that cannot be
-    /// looked at it is not known.
+    /// Returns the pending work of each of these contexts, as far as Redis has such databases. `queues` are keys of queues in each of them.
+    /// A context that cannot be read has an error.
     pub async fn pending(&self, ids: &[ContextId], queues: &[String]) -> Result<Vec<(ContextId, Result<Pending, Error>)>, Error> {
         let mut pending = Vec::with_capacity(ids.len());
         for part in ids.chunks(TOGETHER) {
@@ -158,7 +160,7 @@ impl Databases {
         pipeline.cmd("SELECT").arg(self.of.0.settings.endpoint.database(id.0));
     }
 
-    /// What became of each command.
+    /// Runs the pipeline and returns the outcome of each command.
     async fn asked(&self, pipeline: &mut Pipeline) -> Result<Vec<RedisResult<Value>>, Error> {
         pipeline.ignore_errors();
         let answers = self.link.each::<Value>(pipeline).await?;
@@ -170,13 +172,14 @@ impl Databases {
 }
 
 impl Inner {
-    /// What this process knows of the settings of the store, beside a context.
+    /// The settings of the store that do not depend on the context.
     pub(super) fn settings(&self) -> &Settings {
         &self.settings
     }
 }
 
-/// What was read in a database, by how Redis chose it; nothing, if it has none of that number. What stands in another database is of another context.
+/// Returns the values read in a database, given Redis' answer to SELECT; nothing if there is no database of this number. Otherwise the
+/// values would be those of another context.
 fn in_database<T>(chosen: &RedisResult<Value>, read: impl FnOnce() -> Result<T, Error>) -> Option<Result<T, Error>> {
     match chosen {
         Ok(_) => Some(read()),
@@ -185,22 +188,22 @@ fn in_database<T>(chosen: &RedisResult<Value>, read: impl FnOnce() -> Result<T, 
     }
 }
 
-/// What a command answered; an error, if it was refused.
+/// Converts the answer of a command; an error if Redis refused the command.
 fn answered<T: FromRedisValue>(answer: &RedisResult<Value>) -> Result<T, Error> {
     Ok(redis::from_redis_value(answer.clone()?).map_err(RedisError::from)?)
 }
 
-/// A context of the answers to HGETALL of its hash and STRLEN of the mark that it is being deleted. What was refused is not the same as what is not there:
-/// that would be a context in which nobody has rights, or which is not being deleted.
+/// Builds a context from the answers to HGETALL of its hash and STRLEN of its deletion mark. A refused command must not count as a missing
+/// key: that would be a context in which nobody has rights, or which is not being deleted.
 fn read(id: ContextId, answers: &[RedisResult<Value>]) -> Result<Context, Error> {
     let [fields, is_closed] = answers else { return Err(Error::Closed) };
     let fields: Fields = match fields {
-        // Somebody made something else of the key, so nobody has rights.
+        // Another program has replaced the key by one of another type, so nobody has rights.
         Err(error) if error.code() == Some("WRONGTYPE") => Fields::default(),
         fields => answered(fields)?,
     };
     let is_closed = match is_closed {
-        // Only a text says so.
+        // Only a string marks the deletion.
         Err(error) if error.code() == Some("WRONGTYPE") => false,
         is_closed => answered::<u64>(is_closed)? > 0,
     };
@@ -215,7 +218,7 @@ fn read(id: ContextId, answers: &[RedisResult<Value>]) -> Result<Context, Error>
     Ok(context)
 }
 
-/// Limits as they are stored. Those that another version added are not known here; what is none limits nothing.
+/// Parses stored limits. Limits that another version added are ignored; an invalid text limits nothing.
 fn limits_in(text: &str) -> Option<ContextLimits> {
     const NAMES: [&str; 7] =
         ["jobs_per_second", "queue_length", "max_running", "script_operations", "cpu_time", "objects_quota", "files_quota"];
@@ -224,13 +227,13 @@ fn limits_in(text: &str) -> Option<ContextLimits> {
     serde_json::from_value(all.into()).ok()
 }
 
-/// The numbers of identities in a JSON list. What else stands there is nobody.
+/// Returns the identity numbers in a JSON list. Other entries are skipped.
 fn listed(text: Option<&Text>) -> BTreeSet<IdentityId> {
     let all: Vec<serde_json::Value> = text.and_then(|text| serde_json::from_str(text.0.as_deref()?).ok()).unwrap_or_default();
     all.iter().filter_map(|id| u32::try_from(id.as_u64()?).ok()).map(IdentityId).collect()
 }
 
-/// A time as the coordinator's specification has it.
+/// Parses a time in the format of the coordinator's specification.
 pub(super) fn seconds(text: Option<&Text>) -> Option<Timestamp> {
     text.and_then(Text::parse::<i64>).map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000)))
 }

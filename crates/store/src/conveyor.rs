@@ -3,11 +3,11 @@ use super::{ConveyorKeys, Endpoint, Error};
 use crate::views::Conveyor;
 use hero_model::Name;
 
-/// What a producer of conveyor jobs does in its Redis: it adds. Cheap to clone.
+/// A producer of conveyor jobs, which adds them to its Redis. Cheap to clone.
 #[derive(Clone)]
 pub struct ConveyorProducer(PlainConnection);
 
-/// What an element is added to.
+/// The place to which an element is added.
 #[derive(Debug, Clone, Copy)]
 pub enum AddTo {
     /// The front of a list.
@@ -24,7 +24,7 @@ impl ConveyorProducer {
         Ok(Self(PlainConnection::connect(endpoint).await?))
     }
 
-    /// Adds an element to what is at a key.
+    /// Adds an element at a key.
     pub async fn add(&self, to: AddTo, key: &str, element: &[u8]) -> Result<(), Error> {
         let (command, score) = match to {
             AddTo::List => ("LPUSH", None),
@@ -35,29 +35,29 @@ impl ConveyorProducer {
     }
 }
 
-/// One job in a list of children or continuations: what is needed to put it into its queue or to end it.
+/// One job in a list of children or continuations, with the data that is needed to queue it or to end it.
 #[derive(Debug, Clone)]
 pub struct Relative {
     /// The element itself.
     pub bytes: Vec<u8>,
-    /// Its id; none if the element is no job that can be taken.
+    /// The id of the job; none if the element is no job that can be taken.
     pub uuid: Option<String>,
-    /// The name of its queue; none if the element is no job.
+    /// The name of the queue; none if the element is no job.
     pub queue: Option<String>,
-    /// When it may run, in epoch seconds.
+    /// The time from which it may run, in epoch seconds.
     pub due: Option<f64>,
-    /// The job as it fails when the one it waits for does.
+    /// The element of the same job as failed, for when the job that it waits for fails.
     pub failed: Vec<u8>,
 }
 
-/// Reads of the conveyor layout. What takes something is a function.
+/// Reads of the conveyor layout. Functions take elements.
 impl Conveyor<'_> {
     /// The keys of conveyor clients in this context.
     pub fn keys(self, namespace: Option<&Name>) -> ConveyorKeys {
         self.0.keys.conveyor(namespace)
     }
 
-    /// The next elements of a queue, the first to take first. A key that is no list has none, which the log says.
+    /// Returns the next elements of a queue in the order in which they are taken. A key that is no list counts as empty, which is logged.
     pub async fn peek(self, keys: &ConveyorKeys, queue: &str, limit: usize) -> Result<Vec<Vec<u8>>, Error> {
         let from = -i64::try_from(limit).unwrap_or(i64::MAX);
         let call: Result<Vec<Vec<u8>>, Error> = self.0.commands.call(redis::cmd("LRANGE").arg(keys.queue(queue)).arg(from).arg(-1)).await;
@@ -66,7 +66,7 @@ impl Conveyor<'_> {
         Ok(elements)
     }
 
-    /// Scheduled elements whose time has come: none of a key of another type, which the log says.
+    /// Returns the scheduled elements whose time has come. A key of another type counts as empty, which is logged.
     pub async fn due(self, keys: &ConveyorKeys, limit: usize) -> Result<Vec<Vec<u8>>, Error> {
         let now = self.0.clock.now().as_millis();
         let now = format!("{}.{:03}", now / 1000, now % 1000);
@@ -75,20 +75,21 @@ impl Conveyor<'_> {
         self.0.unspoilt(self.0.commands.call(&due).await)
     }
 
-    /// Ends of conveyor jobs that are to be worked off. Other programs may have written there whatever they want.
+    /// Returns ends of conveyor jobs that are still to be processed. Other programs may have written any entry there.
     pub async fn ends(self, limit: usize) -> Result<Vec<Vec<u8>>, Error> {
-        // In the order in which they came. None waits for its time, and a clock that was set back keeps none.
+        // In order of arrival. No entry waits for its time, so a clock that was set back delays none.
         let mut ends = redis::cmd("ZRANGEBYSCORE");
         ends.arg(self.0.keys.conveyor_ends()).arg("-inf").arg("+inf").arg("LIMIT").arg(0).arg(limit);
         self.0.unspoilt(self.0.commands.call(&ends).await)
     }
 
-    /// Forgets an entry that names no end.
+    /// Deletes an entry that names no end.
     pub async fn forget_end(self, entry: &[u8]) -> Result<(), Error> {
         self.0.commands.call(redis::cmd("ZREM").arg(self.0.keys.conveyor_ends()).arg(entry)).await
     }
 
-    /// One step through all keys: the jobs that have lists of children or continuations, and where the next step begins; 0 is the start.
+    /// Scans one step of the keys. Returns the jobs that have lists of children or continuations, and the cursor of the next step; 0 is the
+    /// start.
     pub async fn scan(self, keys: &ConveyorKeys, cursor: u64, count: usize) -> Result<(u64, Vec<String>), Error> {
         let mut scan = redis::cmd("SCAN");
         scan.arg(cursor).arg("MATCH").arg(keys.relations_pattern()).arg("COUNT").arg(count);

@@ -1,4 +1,5 @@
-/// Nodes that lead to each other in a circle, in this order, if there are some. `leads_to` has for each node those that it leads to.
+/// Returns nodes that lead to each other in a circle, in this order, if there are any. `leads_to` lists for each node the nodes that it
+/// leads to.
 pub(super) fn cycle(leads_to: &[Vec<usize>]) -> Option<Vec<usize>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Seen {
@@ -11,7 +12,7 @@ pub(super) fn cycle(leads_to: &[Vec<usize>]) -> Option<Vec<usize>> {
         if seen[from] != Seen::Not {
             continue;
         }
-        // Each node of the way with how many of those that it leads to were followed.
+        // Each node on the path, with the number of its edges that were followed.
         let mut way = vec![(from, 0)];
         seen[from] = Seen::OnTheWay;
         while let Some((node, followed)) = way.last_mut() {

@@ -1,4 +1,4 @@
-//! The deadline that every call to Redis has.
+//! The deadline of every call to Redis.
 
 use std::future::Future;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use tokio::time::timeout;
 
 use super::error::Error;
 
-/// How long any call may take, reconnecting included.
+/// The longest time that a call may take, reconnecting included.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 
-/// What comes of a call, or that nothing did within the deadline.
+/// Returns the result of a call, or an error if there is none within the deadline.
 pub(super) async fn in_time<T>(call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     timeout(DEADLINE, call).await.unwrap_or(Err(Error::Deadline(DEADLINE)))
 }
 
-/// A connection of its own, whose commands may block.
+/// Opens a separate connection for commands that may block.
 pub(super) async fn blocking(client: &Client) -> Result<MultiplexedConnection, Error> {
     let config = redis::AsyncConnectionConfig::new().set_connection_timeout(Some(DEADLINE)).set_response_timeout(None);
     Ok(client.get_multiplexed_async_connection_with_config(&config).await?)

@@ -8,30 +8,30 @@ use super::fcall::list;
 use super::registry::Registry;
 use hero_model::ScriptType;
 
-/// The pools of this process that take direct starts: a new job starts in the very call that stores it.
+/// The pools of this process that take direct starts: a new job starts in the same call that stores it.
 ///
-/// That saves a round trip and the way through the queue. It is done only while the queues of the pool are empty, which the
-/// function checks, so that nobody is overtaken.
+/// That saves a round trip and the way through the queue. The function does it only while the queues of the pool are empty, so that no job
+/// is overtaken.
 #[derive(Debug, Default)]
 pub struct DirectStarts(Registry<DirectStart>);
 
-/// What one pool takes by direct starts, and how much.
+/// The offer of one pool for direct starts.
 #[derive(Debug)]
 pub struct DirectStart {
     /// The names of its actors.
     actors: Vec<String>,
-    /// Its queues, as functions are told.
+    /// Its queues, in the form that functions take.
     queues: String,
     room: AtomicUsize,
     reserved: AtomicUsize,
-    /// Told when nothing is reserved any more.
+    /// Notified when no reservation is left.
     closed: Notify,
-    /// Whether a job may have been started that nobody knows of, because the answer got lost.
+    /// Whether a job may have started that the pool does not know of, because the answer got lost.
     unsure: AtomicBool,
     jobs: mpsc::UnboundedSender<Claimed>,
 }
 
-/// Room for one job, given back when dropped.
+/// Room for one job, returned when dropped.
 #[derive(Debug)]
 pub(super) struct Reservation {
     direct_start: Arc<DirectStart>,
@@ -39,14 +39,14 @@ pub(super) struct Reservation {
 }
 
 impl DirectStarts {
-    /// Lets a pool take direct starts, as long as the first value is kept: the jobs arrive at the receiver.
+    /// Lets a pool take direct starts as long as the first value is kept. The jobs arrive at the receiver.
     pub fn open(
         &self,
         script_type: &ScriptType,
         actors: Vec<String>,
         queues: impl IntoIterator<Item = String>,
     ) -> (Arc<DirectStart>, mpsc::UnboundedReceiver<Claimed>) {
-        // Bounded by the room of the pool.
+        // The room of the pool bounds the channel.
         let (jobs, incoming) = mpsc::unbounded_channel();
         let (room, reserved, unsure) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
         let direct_start = Arc::new(DirectStart { actors, queues: list(queues), room, reserved, closed: Notify::new(), unsure, jobs });
@@ -54,10 +54,10 @@ impl DirectStarts {
         (direct_start, incoming)
     }
 
-    /// Room for one job of a type, if a pool has any.
+    /// Reserves room for one job of a type, if a pool has any.
     pub(super) fn reserve(&self, script_type: &ScriptType) -> Option<Reservation> {
         self.0.find_map(script_type, |direct_start| {
-            // Counted before it is taken, so that a pool that closes never misses one.
+            // The reservation is counted before the room is taken, so that a pool that closes does not miss it.
             direct_start.reserved.fetch_add(1, Ordering::SeqCst);
             let mut reservation = Reservation { direct_start, actor_index: 0 };
             let room = &reservation.direct_start.room;
@@ -69,54 +69,54 @@ impl DirectStarts {
 }
 
 impl DirectStart {
-    /// Says how many more jobs the pool can hold. What is reserved already counts against it.
+    /// Sets how many more jobs the pool can hold. Reservations count against this number.
     pub fn set_room(&self, room: usize) {
         self.room.store(room.saturating_sub(self.reserved.load(Ordering::SeqCst)), Ordering::SeqCst);
     }
 
-    /// Whether nothing is reserved, so that nothing arrives any more once the room is zero.
+    /// Whether no reservation is left, so that no job arrives any more once the room is zero.
     pub fn is_closed(&self) -> bool {
         self.reserved.load(Ordering::SeqCst) == 0
     }
 
-    /// Waits until nothing is reserved any more; it may also return when something is.
+    /// Waits until no reservation is left; it may also return while there is one.
     pub async fn closed(&self) {
         self.closed.notified().await;
     }
 
-    /// Whether a job may have been started that nobody knows of; asking forgets it.
+    /// Whether a job may have started that the pool does not know of. Reading it resets it.
     pub fn take_unsure(&self) -> bool {
         self.unsure.swap(false, Ordering::SeqCst)
     }
 }
 
 impl Reservation {
-    /// The actor for which the job starts.
+    /// The name of the actor for which the job starts.
     pub(super) fn actor(&self) -> Option<&str> {
         self.direct_start.actors.get(self.actor_index).map(String::as_str)
     }
 
-    /// The number of that actor among those of the pool.
+    /// The index of that actor among the actors of the pool.
     pub(super) fn actor_index(&self) -> usize {
         self.actor_index
     }
 
-    /// The queues that must be empty, as functions are told.
+    /// The queues that must be empty, in the form that functions take.
     pub(super) fn queues(&self) -> &str {
         &self.direct_start.queues
     }
 
-    /// Whether two reservations are of one pool.
+    /// Whether two reservations belong to the same pool.
     pub(super) fn is_beside(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.direct_start, &other.direct_start)
     }
 
-    /// Hands the started job to the pool. A pool that has just gone leaves it to its lease.
+    /// Hands the started job to the pool. If the pool has just gone, the lease of the job runs out.
     pub(super) fn fill(self, job: Claimed) {
         let _ = self.direct_start.jobs.send(job);
     }
 
-    /// The answer got lost: the job may have been started.
+    /// Records that the answer got lost: the job may have started.
     pub(super) fn lost(self) {
         self.direct_start.unsure.store(true, Ordering::SeqCst);
     }

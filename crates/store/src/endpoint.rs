@@ -7,10 +7,10 @@ use redis::{Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo, IntoConnect
 use super::error::Error;
 use super::hash_slots::Address;
 
-/// Where a Redis is and how to be let in.
+/// The address of a Redis, with the credentials for it.
 #[derive(Debug, Clone, Default)]
 pub struct Endpoint {
-    /// `redis://`, `rediss://` or `unix://`, with user, password and database if need be.
+    /// `redis://`, `rediss://` or `unix://`, optionally with user, password and database.
     pub url: String,
     /// The ACL user, if not in the URL.
     pub user: Option<String>,
@@ -23,7 +23,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// A unix socket, whatever its path looks like.
+    /// Returns the endpoint of a unix socket with any path.
     pub(super) fn of_socket(path: &Path) -> Self {
         let encoded = path.as_os_str().as_encoded_bytes().iter().map(|byte| match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => char::from(*byte).to_string(),
@@ -32,7 +32,7 @@ impl Endpoint {
         Self { url: format!("unix://{}", encoded.collect::<String>()), ..Self::default() }
     }
 
-    /// The URL without its password, for people; a socket by its path.
+    /// Returns the URL without its password, for people; for a socket its path.
     pub fn shown(&self) -> String {
         let info = self.url.as_str().into_connection_info().ok();
         if let Some(ConnectionAddr::Unix(path)) = info.as_ref().map(ConnectionInfo::addr) {
@@ -44,13 +44,13 @@ impl Endpoint {
         }
     }
 
-    /// The database that is `db` more than the URL names.
+    /// The number of the database `db` places after the one in the URL.
     pub(super) fn database(&self, db: u32) -> i64 {
         let named = self.url.as_str().into_connection_info().map_or(0, |info| info.redis_settings().db());
         named.saturating_add(i64::from(db))
     }
 
-    /// Where the URL leads. What is behind a socket is on this machine.
+    /// The address in the URL. A socket counts as this machine.
     pub(super) fn address(&self) -> Address {
         match self.url.as_str().into_connection_info().as_ref().map(ConnectionInfo::addr) {
             Ok(ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. }) => Address { host: host.clone(), port: *port },
@@ -58,12 +58,12 @@ impl Endpoint {
         }
     }
 
-    /// A client for database `db` more than the URL names.
+    /// Returns a client for the database `db` places after the one in the URL.
     pub(super) fn client(&self, db: u32) -> Result<Client, Error> {
         self.build(db, None)
     }
 
-    /// A client for another node of the cluster that the URL leads to, let in by the same name, password and certificates.
+    /// Returns a client for another node of the cluster behind the URL, with the same user, password and certificates.
     pub(super) fn client_at(&self, node: &Address) -> Result<Client, Error> {
         self.build(0, Some(node))
     }
@@ -104,7 +104,7 @@ impl Endpoint {
     }
 }
 
-/// No delay for small frames, and a dead peer is noticed within seconds.
+/// Sends small frames without delay, and notices a dead peer within seconds.
 fn tcp() -> TcpSettings {
     let keepalive = socket2::TcpKeepalive::new().with_time(Duration::from_secs(10)).with_interval(Duration::from_secs(5));
     let settings = TcpSettings::default().set_nodelay(true).set_keepalive(keepalive);

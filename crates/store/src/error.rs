@@ -3,69 +3,70 @@ use std::time::Duration;
 
 use redis::{Arg, Cmd, ErrorKind, RedisError, ServerErrorKind};
 
-/// Why the store did not do what it was asked.
+/// An error of the store.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// No answer in time. What was asked may have been done.
+    /// No answer arrived in time. The call may have been executed.
     #[error("no answer from Redis within {0:?}")]
     Deadline(Duration),
     /// The connection or Redis itself refused.
     #[error("Redis: {0}")]
     Redis(#[from] Arc<RedisError>),
-    /// A function answered what its caller does not know.
+    /// A function answered with a word that its caller does not know.
     #[error("the function {function} answered {reply}")]
     Reply {
         /// The function.
         function: &'static str,
-        /// What it answered.
+        /// The answer.
         reply: String,
     },
     /// This Redis cannot be used.
     #[error("{0}")]
     Unsuitable(String),
-    /// What a setting names cannot be used before somebody changes it or the setting.
+    /// A setting names something that cannot be used until somebody changes it or the setting.
     #[error("{0}")]
     Setting(String),
-    /// Another program has made something of a key that cannot be read. It stays so until somebody does something about it.
+    /// Another program has written something to a key that cannot be read. The error stays until somebody repairs the key.
     #[error("the key {key} of Redis {why}, because another program wrote there; delete or rename it")]
     Spoilt {
         /// The key.
         key: String,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
-    /// What was prepared so many times in a row to be stored in one step was gone, or used by others, before the step.
+    /// A group of jobs was prepared so many times in a row to be stored in one step, and each time it was gone, or others had used its
+    /// idempotency keys, before that step.
     #[error(
         "what was prepared to be stored together was gone, or others used its idempotency keys, {0} times in a row: nothing was stored, try again"
     )]
     Overtaken(usize),
-    /// The task that talks to Redis has ended, because the process is about to.
+    /// The task that talks to Redis has ended, because the process is about to end.
     #[error("the connection to Redis is closed")]
     Closed,
 }
 
-/// Why a Redis does not let us in. An operator has to put that right.
+/// The reason why a Redis refuses hero. An operator has to fix it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Barred {
     /// It asks for a user and a password.
     NoPassword,
-    /// It does not take the user or the password.
+    /// It rejects the user or the password.
     WrongPassword,
-    /// The user may not do what is needed.
+    /// The user lacks a permission.
     NotAllowed,
 }
 
-/// What is wrong with a key of another type.
+/// The fault of a key of another type.
 pub(super) const OF_ANOTHER_TYPE: &str = "is of another type than it has to be (WRONGTYPE)";
 
 impl Error {
-    /// That a key, or what is named of it, cannot be read.
+    /// An error for a key, or for an entry named by the text, that cannot be read.
     pub(super) fn spoilt(key: impl Into<String>, why: &'static str) -> Self {
         Self::Spoilt { key: key.into(), why }
     }
 
-    /// The same error; where a key of another type is the cause, it names that: the one whose command was refused. Functions touch many keys, and say of
-    /// none which it was.
+    /// Returns the same error. If a key of another type is the cause, the error names the key of the refused command. Functions touch many
+    /// keys, and Redis does not say which one it was.
     pub(super) fn of(self, command: &Cmd) -> Self {
         let is_of_key = matches!(&self, Self::Redis(error) if error.code() == Some("WRONGTYPE"));
         let mut words = command.args_iter().filter_map(|arg| if let Arg::Simple(word) = arg { Some(word) } else { None });
@@ -77,17 +78,17 @@ impl Error {
         }
     }
 
-    /// The same for what became of a command that named this key.
+    /// Converts the error of a command that named this key.
     pub(super) fn of_key(error: RedisError, key: &str) -> Self {
         if error.code() == Some("WRONGTYPE") { Self::spoilt(key, OF_ANOTHER_TYPE) } else { error.into() }
     }
 
-    /// Whether another program has made something of a key that cannot be read.
+    /// Whether another program has written something to a key that cannot be read.
     pub fn is_spoilt(&self) -> bool {
         matches!(self, Self::Spoilt { .. })
     }
 
-    /// Whether, and why, Redis does not let us in.
+    /// The reason why Redis refuses hero, if it does.
     pub fn barred(&self) -> Option<Barred> {
         let Self::Redis(error) = self else { return None };
         let text = error.to_string();
@@ -103,7 +104,7 @@ impl Error {
         }
     }
 
-    /// Whether there was no answer in time.
+    /// Whether no answer arrived in time.
     pub fn is_silent(&self) -> bool {
         matches!(self, Self::Deadline(_)) || matches!(self, Self::Redis(error) if error.is_timeout())
     }
@@ -113,7 +114,7 @@ impl Error {
         matches!(self, Self::Redis(error) if error.code() == Some("OOM"))
     }
 
-    /// Why Redis takes no writes although it answers, if that is its disk.
+    /// The reason why Redis takes no writes although it answers, if the cause is its disk.
     pub fn disk_fault(&self) -> Option<&'static str> {
         let Self::Redis(error) = self else { return None };
         let is_full = error.detail().is_some_and(|detail| detail.contains("No space left"));
@@ -121,17 +122,17 @@ impl Error {
         (error.code() == Some("MISCONF")).then_some(why)
     }
 
-    /// Whether Redis does something else now, for which others wait: what it would answer is not known.
+    /// Whether Redis is busy with something else for which all wait. Its answer is then unknown.
     pub(super) fn is_busy(&self) -> bool {
         self.is_loading() || matches!(self, Self::Redis(error) if error.code() == Some("BUSY"))
     }
 
-    /// Whether Redis is there, but has not read its data yet.
+    /// Whether Redis is up but has not loaded its data yet.
     pub(super) fn is_loading(&self) -> bool {
         matches!(self, Self::Redis(error) if error.kind() == ErrorKind::Server(ServerErrorKind::BusyLoading))
     }
 
-    /// Whether the same call may succeed later by itself: Redis was away, busy or full.
+    /// Whether the same call may succeed later without a change: Redis was away, busy or full.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Deadline(_) | Self::Overtaken(_) => true,
@@ -148,14 +149,15 @@ impl Error {
         }
     }
 
-    /// Whether it is certain that nothing was done. Otherwise it is unknown whether it was.
+    /// Whether the call certainly did nothing. Otherwise this is unknown.
     pub fn not_done(&self) -> bool {
         match self {
             Self::Deadline(_) | Self::Reply { .. } | Self::Closed => false,
             Self::Unsuitable(_) | Self::Setting(_) | Self::Spoilt { .. } | Self::Overtaken(_) => true,
-            // Redis 7 refuses so only the first write of a function, before anything is done: the disk, the memory or the replicas.
+            // Redis 7 gives these refusals only to the first write of a function, before anything is done. They concern disk, memory or
+            // replicas.
             Self::Redis(error) if matches!(error.code(), Some("OOM" | "MISCONF" | "NOREPLICAS" | "READONLY")) => true,
-            // An error in the middle of a function leaves what it did before.
+            // After an error in the middle of a function, its earlier writes stay.
             Self::Redis(error) if error.detail().is_some_and(|detail| detail.contains("script:")) => false,
             Self::Redis(error) => {
                 error.is_connection_refusal()

@@ -14,30 +14,30 @@ use crate::keys::Keys;
 use crate::views::Events;
 use hero_model::{ContextId, ErrorKind, JobEvent, JobId, Status, Timestamp};
 
-/// An entry of the stream: its id, and those of its fields whose names are text. Other programs may have added it.
+/// An entry of the stream: its id, and its fields with names that are text. Other programs may have added it.
 type Entry = (String, Fields);
 
-/// Every change of every job of a context, read by one connection for all followers.
+/// All changes of all jobs of a context, read over one connection for all followers.
 pub struct Changes {
     link: Arc<Link>,
     key: String,
     context: ContextId,
-    /// What the reader that runs sends to.
+    /// The channel of the running reader.
     live: Mutex<Option<broadcast::Sender<Arc<JobEvent>>>>,
 }
 
-/// What a follower sees next.
+/// An item that a follower receives.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Moment {
     /// A change.
     Change(Arc<JobEvent>),
-    /// Changes after the cursor that was asked for are gone; what follows begins behind this one.
+    /// The changes after the requested cursor are gone; the following ones begin after this cursor.
     Lagged(String),
 }
 
-/// How many changes wait in memory for a slow follower; one that is slower reads Redis again.
+/// The most changes that wait in memory for a slow follower. A slower one reads Redis again.
 const IN_MEMORY: usize = 4096;
-/// How many changes are read from Redis at a time.
+/// The number of changes read from Redis at a time.
 const PAGE: usize = 500;
 
 impl Changes {
@@ -45,13 +45,13 @@ impl Changes {
         Self { link, key: keys.events(), context: keys.context(), live: Mutex::default() }
     }
 
-    /// What comes from now on, from a reader that runs as long as anybody listens.
+    /// Returns the changes from now on, from a reader that runs as long as it has listeners.
     async fn listen(&self) -> Result<broadcast::Receiver<Arc<JobEvent>>, Error> {
-        // Held until a new reader has its position in the stream: what others read themselves must not end before it.
+        // The lock is held until a new reader has its position in the stream: the followers' own reads must not end before that position.
         let mut live = self.live.lock().await;
         if let Some(sender) = &*live {
             let receiver = sender.subscribe();
-            // A reader without other listeners may be about to leave.
+            // A reader without other listeners may be about to stop.
             if sender.receiver_count() > 1 {
                 return Ok(receiver);
             }
@@ -79,7 +79,7 @@ async fn read(
         let served = serve(&link, &key, context, &sender, &mut last, &mut started).await;
         if let Err(error) = served {
             if let Some(started) = started.take() {
-                // The follower that made us start learns why there is nothing to follow.
+                // The follower that started this reader gets the error.
                 let _ = started.send(Err(error));
                 return;
             }
@@ -123,7 +123,7 @@ async fn serve(
         for entry in reply.into_iter().flatten().flat_map(|(_, entries)| entries) {
             at.clone_from(&entry.0);
             for event in events(&entry, context) {
-                // There may be no listeners any more.
+                // All listeners may have gone.
                 let _ = sender.send(Arc::new(event));
             }
         }
@@ -132,10 +132,10 @@ async fn serve(
     Ok(())
 }
 
-/// The changes that an entry of the stream stands for, in their order; none if a foreign program wrote it.
+/// Returns the changes in an entry of the stream, in order; none if a foreign program wrote it.
 ///
-/// A job that started as it was stored has one entry for two: it was dispatched, and its first attempt started. Jobs that were created together have
-/// one for many. The cursor of all but the last says how many of them are behind it.
+/// A job that started as it was stored has one entry for two changes: it was dispatched, and its first attempt started. Jobs that were
+/// created together share an entry. The cursor of each change but the last counts the changes of the entry up to and including it.
 fn events(entry: &Entry, context: ContextId) -> Vec<JobEvent> {
     let together = text_of(entry, "jobs");
     let jobs: Vec<JobId> = match together {
@@ -154,12 +154,12 @@ fn events(entry: &Entry, context: ContextId) -> Vec<JobEvent> {
     events
 }
 
-/// Stands in a cursor before the number of changes of its entry that are behind it, where others are to come.
+/// Separates, in a cursor, the id of the entry from the number of its changes that were given, if more of them follow.
 const PART: char = ':';
-/// The most changes that an entry has before its last.
+/// The most changes of an entry before its last.
 const MOST_PARTS: u16 = 999;
 
-/// The id of the entry that a cursor names, and how many of its changes are behind; nothing if all are.
+/// Splits a cursor into the id of its entry and the number of its changes that were given; nothing if all were.
 fn split(cursor: &str) -> (&str, Option<u16>) {
     match cursor.split_once(PART) {
         Some((entry, part)) => (entry, part.parse().ok()),
@@ -167,12 +167,12 @@ fn split(cursor: &str) -> (&str, Option<u16>) {
     }
 }
 
-/// The id of the entry that a cursor names.
+/// The id of the entry in a cursor.
 fn entry_of(cursor: &str) -> &str {
     split(cursor).0
 }
 
-/// A field of an entry, if it is text.
+/// Returns a field of an entry, if it is text.
 fn text_of<'e>((_, fields): &'e Entry, name: &str) -> Option<&'e str> {
     fields.get(name).and_then(|text| text.0.as_deref())
 }
@@ -193,7 +193,7 @@ fn event(entry: &Entry, job_id: JobId, context: ContextId) -> Option<JobEvent> {
     })
 }
 
-/// Compares two cursors.
+/// Whether a cursor comes after another.
 fn is_after(cursor: &str, other: &str) -> bool {
     let parts = |cursor: &str| -> Option<(u64, u64, u16)> {
         let (entry, part) = split(cursor);
@@ -203,7 +203,7 @@ fn is_after(cursor: &str, other: &str) -> bool {
     parts(cursor) > parts(other)
 }
 
-/// Whether a text is a cursor: the id of an entry as Redis writes it, and perhaps that only a part of it is behind.
+/// Whether a text is a cursor: the id of an entry as Redis writes it, and optionally a number of its changes.
 pub fn is_cursor(text: &str) -> bool {
     let (entry, part) = match text.split_once(PART) {
         Some((entry, part)) => (entry, Some(part)),
@@ -216,29 +216,29 @@ pub fn is_cursor(text: &str) -> bool {
     let text = entry;
     let number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse::<u64>().ok()).flatten();
     let parts = text.split_once('-').and_then(|(millis, count)| Some((number(millis)?, number(count)?)));
-    // Behind the last that there can be, Redis refuses to look.
+    // Redis refuses to read after the largest possible id.
     parts.is_some_and(|parts| parts != (u64::MAX, u64::MAX))
 }
 
 struct Follower {
     store: Store,
-    /// Nothing, if only what has happened so far is to be given.
+    /// Nothing if only past changes are wanted.
     live: Option<broadcast::Receiver<Arc<JobEvent>>>,
-    /// The last change that was given.
+    /// The last change that was returned.
     last: String,
-    /// What was read from Redis and not given yet, newest first.
+    /// Items that were read from Redis and not returned yet, the newest first.
     page: Vec<Moment>,
-    /// Whether Redis may hold more that was not read.
+    /// Whether Redis may hold more changes that were not read.
     behind: bool,
 }
 
 impl<'a> Events<'a> {
-    /// Every change of every job.
+    /// The changes of all jobs.
     pub fn changes(self) -> &'a Changes {
         &self.0.changes
     }
 
-    /// Every change after `cursor`, or from now on; nothing if that is no cursor. Goes on for ever.
+    /// Returns every change after `cursor`, or from now on, without end; nothing if the text is no cursor.
     pub async fn follow(self, cursor: Option<&str>) -> Result<Option<impl Stream<Item = Result<Moment, Error>> + Send + use<>>, Error> {
         if cursor.is_some_and(|cursor| !is_cursor(cursor)) {
             return Ok(None);
@@ -255,7 +255,7 @@ impl<'a> Events<'a> {
         Ok(Some(follower.moments()))
     }
 
-    /// Every change after `cursor` up to now; nothing if that is no cursor.
+    /// Returns every change after `cursor` up to now; nothing if the text is no cursor.
     pub async fn replay(self, cursor: &str) -> Result<Option<impl Stream<Item = Result<Moment, Error>> + Send + use<>>, Error> {
         if !is_cursor(cursor) {
             return Ok(None);
@@ -282,7 +282,7 @@ impl<'a> Events<'a> {
 }
 
 impl Follower {
-    /// The change at a cursor that was given out is in the stream unless it was trimmed, and then others may be gone too.
+    /// Checks for trimmed changes. The change at a known cursor is in the stream unless it was trimmed, and then others may be gone, too.
     async fn check_for_a_gap(&mut self) -> Result<(), Error> {
         if self.last == "0-0" {
             return Ok(());
@@ -291,7 +291,7 @@ impl Follower {
         let there = self.store.events().range(last, 1).await?.first().is_some_and(|(id, _)| id == last);
         let Some((first, _)) = self.store.events().range("-", 1).await?.into_iter().next() else { return Ok(()) };
         if !there && is_after(&first, entry_of(&self.last)) {
-            // The first entry that is left shall be given, so the new position is just before it.
+            // The first remaining entry must be returned, so the new position is just before it.
             self.last = before(&first);
             self.page.push(Moment::Lagged(self.last.clone()));
         }
@@ -302,7 +302,7 @@ impl Follower {
         unfold(self, |mut follower| async move { Some((follower.next().await.transpose()?, follower)) })
     }
 
-    /// The next moment; nothing if there is none so far and what comes later is not wanted.
+    /// Returns the next item; nothing if there is none yet and later ones are not wanted.
     async fn next(&mut self) -> Result<Option<Moment>, Error> {
         loop {
             if let Some(moment) = self.page.pop() {
@@ -313,16 +313,16 @@ impl Follower {
             }
             if self.behind {
                 let from = self.last.clone();
-                // Of an entry that was given in part, the rest comes first.
+                // The rest of an entry that was returned in part comes first.
                 let start = if from.contains(PART) { entry_of(&from).to_owned() } else { format!("({from}") };
                 let entries = self.store.events().range(&start, PAGE).await?;
                 self.behind = entries.len() == PAGE;
                 if let Some((id, _)) = entries.last() {
-                    // Entries that are not ours are passed over.
+                    // Entries of other programs are skipped.
                     self.last.clone_from(id);
                 }
                 let changes = entries.iter().flat_map(|entry| events(entry, self.store.context()));
-                // The first ones of an entry may have been given.
+                // The first changes of an entry may have been returned before.
                 let new: Vec<Moment> =
                     changes.filter(|event| is_after(&event.cursor, &from)).map(|event| Moment::Change(Arc::new(event))).collect();
                 self.page.extend(new.into_iter().rev());
@@ -345,7 +345,7 @@ impl Follower {
     }
 }
 
-/// The stream id just before another.
+/// Returns the largest stream id before another.
 fn before(id: &str) -> String {
     let (millis, number) = id.split_once('-').unwrap_or((id, "0"));
     match (millis.parse::<u64>().unwrap_or(0), number.parse::<u64>().unwrap_or(0)) {

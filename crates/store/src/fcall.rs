@@ -1,4 +1,4 @@
-//! How functions of the library are called, loaded, and taken away again.
+//! Calling, loading and deleting functions of the library.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use crate::keys::Keys;
 use crate::views::Maintenance;
 use hero_model::{ContextId, Timestamp};
 
-/// A library that nobody called for so long belongs to no server that lives: those call something every second.
+/// A library that was not called for this long belongs to no living server: a server calls a function every second.
 const ABANDONED: Duration = Duration::from_secs(600);
 
-/// A function of the library, by the name of its file.
+/// A function of the library, named after its file.
 pub(super) struct Function(pub(super) &'static str);
 
 impl Function {
-    /// The beginning of a call; arguments follow. A cluster needs a key to see whether it has come to the right node.
+    /// Begins a call; arguments follow. In a cluster the key lets Redis check that the call reached the right node.
     pub(super) fn call(&self, key: Option<&str>) -> Cmd {
         let mut cmd = redis::cmd("FCALL");
         cmd.arg(LIBRARY.function(self.0)).arg(usize::from(key.is_some())).arg(key);
@@ -28,14 +28,16 @@ impl Function {
 }
 
 impl Link {
-    /// Calls a function of the library, which is loaded where this Redis does not have it.
+    /// Calls a function of the library, and loads the library if this Redis does not have it.
     ///
-    /// A Redis that is full, or lets its user load nothing, gets the library as a script: what records, renews and frees must go on.
+    /// A Redis that is full, or whose user may load nothing, gets the library as a script, because jobs must still be recorded, renewed and
+    /// released.
     pub(super) async fn function<T: FromRedisValue>(&self, call: &Cmd) -> Result<T, Error> {
         self.function_and_then(call, || {}).await
     }
 
-    /// The same, and what to do as soon as the call is on its way. What that sends on this connection comes after the call.
+    /// Does the same, and calls `sent` as soon as the call is on its way. Commands that `sent` sends on this connection come after the
+    /// call.
     pub(super) async fn function_and_then<T: FromRedisValue>(&self, call: &Cmd, sent: impl Fn()) -> Result<T, Error> {
         if self.home().library_refusal.lasts() {
             return self.as_script(call, sent).await;
@@ -53,9 +55,9 @@ impl Link {
         }
     }
 
-    /// Sees to it that this Redis has the library, or notes that it refuses to.
+    /// Loads the library into this Redis, or records that Redis refuses to load it.
     ///
-    /// Loading takes milliseconds, so of several calls that miss the library one loads it.
+    /// Loading takes milliseconds, so only one of several calls that miss the library loads it.
     pub(super) async fn load_library(&self) -> Result<(), Error> {
         let _one_at_a_time = self.home().loading.lock().await;
         let known: Result<u64, Error> = self.call(redis::cmd("FCALL_RO").arg(LIBRARY.function("idle")).arg(0)).await;
@@ -65,9 +67,9 @@ impl Link {
         }
         let loaded: Result<String, Error> = self.call(redis::cmd("FUNCTION").arg("LOAD").arg(&LIBRARY.code)).await;
         match loaded {
-            // It would take it, and others.
+            // Redis would load the library, but is busy.
             Err(error) if error.is_busy() => Err(error),
-            // Another server was first.
+            // Another server loaded it first.
             Err(Error::Redis(error)) if error.to_string().contains("already exists") => Ok(()),
             Err(Error::Redis(error)) if !error.is_io_error() => {
                 self.home().library_refusal.note(&error);
@@ -77,7 +79,7 @@ impl Link {
         }
     }
 
-    /// Sees to it that actors in other languages find the functions that they call. A newer version of them stays, and where Redis refuses, there are
+    /// Loads the functions that actors in other languages call. A newer version of them stays. If Redis refuses to load them, there are
     /// none.
     pub(super) async fn load_public(&self) -> Result<(), Error> {
         let known: Result<String, Error> = self.call(redis::cmd("FCALL_RO").arg(format!("{PUBLIC_NAME}_version")).arg(0)).await;
@@ -99,7 +101,7 @@ impl Link {
         }
     }
 
-    /// A call of a function as a command that stands among others; where the library is not taken, a script that does the same.
+    /// Returns a call of a function as a command for a pipeline; if Redis refuses the library, a script that does the same.
     pub(super) fn function_command(&self, call: Cmd) -> Cmd {
         if !self.home().library_refusal.lasts() {
             return call;
@@ -115,7 +117,7 @@ impl Link {
         eval
     }
 
-    /// Does what a function does by a script.
+    /// Runs a function as a script.
     async fn as_script<T: FromRedisValue>(&self, call: &Cmd, sent: impl Fn()) -> Result<T, Error> {
         let mut words = call.args_iter().filter_map(|arg| if let Arg::Simple(word) = arg { Some(word) } else { None }).skip(1);
         let function = words.next().unwrap_or_default();
@@ -142,9 +144,9 @@ pub(super) fn is_unknown_function(error: &RedisError) -> bool {
 }
 
 impl Maintenance<'_> {
-    /// Takes away libraries of other versions that no server has called for ten minutes, and says how many.
+    /// Deletes libraries of other versions that no server has called for ten minutes, and returns their number.
     ///
-    /// A server that sleeps for longer finds its library gone and loads it again. Where this user may not do that, they stay.
+    /// A server that sleeps for longer finds its library gone and loads it again. If this user may not delete libraries, they stay.
     pub async fn tidy_libraries(self) -> Result<usize, Error> {
         match self.take_libraries_away().await {
             Err(Error::Redis(error)) if !error.is_io_error() => {
@@ -172,19 +174,19 @@ impl Maintenance<'_> {
         Ok(gone)
     }
 
-    /// Sees to it that the functions for actors in other languages are there: they may be lost as ours.
+    /// Reloads the functions for actors in other languages if they are gone. They can get lost like hero's own.
     pub async fn keep_public_functions(self) -> Result<(), Error> {
         self.0.commands.load_public().await
     }
 }
 
 impl Inner {
-    /// A call of a function with what every function gets; its own arguments follow.
+    /// Begins a call of a function with the arguments that every function takes; its own arguments follow.
     pub(super) fn call(&self, function: &Function) -> Cmd {
         self.call_at(function, self.clock.now())
     }
 
-    /// A call of a function in the database of another context beside this one.
+    /// Begins a call of a function in the database of another context.
     pub(super) fn call_of(&self, function: &Function, context: ContextId) -> Cmd {
         let (now, settings) = (self.clock.now(), self.settings());
         let mut call = function.call(None);
@@ -193,7 +195,7 @@ impl Inner {
         call
     }
 
-    /// A call whose caller tells others the time it happened, too.
+    /// Begins a call whose caller also tells others the time of the event.
     pub(super) fn call_at(&self, function: &Function, now: Timestamp) -> Cmd {
         let mut call = function.call(self.signpost.as_deref());
         call.arg(&self.server_argument).arg(self.clock.argument(now)).arg(now.to_string());
@@ -201,26 +203,26 @@ impl Inner {
     }
 }
 
-/// A list as one argument of a function, for what many calls give: one that came before is not taken apart again. No entry is empty or has
-/// white space.
+/// Joins a list into one argument for a function. Functions do not parse a list again that came before. No entry is empty or has white
+/// space.
 pub(super) fn list<T: ToString>(entries: impl IntoIterator<Item = T>) -> String {
     let entries: Vec<String> = entries.into_iter().map(|entry| entry.to_string()).collect();
     debug_assert!(entries.iter().all(|entry| !entry.is_empty() && !entry.contains(char::is_whitespace)), "{entries:?}");
     entries.join(" ")
 }
 
-/// A word of a list, or what stands there where it does not hold.
+/// Returns a word of a list, or its placeholder if the condition does not hold.
 pub(super) fn word_if(word: &'static str, holds: bool) -> &'static str {
     if holds { word } else { "-" }
 }
 
-/// What functions are told of a server, as `request.lua` has it.
+/// Returns the argument that describes a server to functions, as `request.lua` reads it.
 pub(super) fn server_argument(keys: &Keys, server: &ServerId, periods: &Periods) -> String {
     let [finished, error, waited] = [periods.keep_finished, periods.keep_error, periods.keep_waited].map(whole_seconds);
     format!("{} {server} {finished} {error} {waited} {}", keys.context(), keys.prefix())
 }
 
-/// As EXPIRE takes it: nothing that is kept goes at once.
+/// Converts a period to seconds for EXPIRE. At least one second, so that no key expires at once.
 fn whole_seconds(period: Duration) -> u64 {
     (period.as_secs() + u64::from(period.subsec_nanos() > 0)).max(1)
 }

@@ -1,7 +1,7 @@
 use super::codec::json;
 use hero_model::{JobFilter, JobId, Name, ScriptType, Timestamp};
 
-/// What a function sees of a filter: a field, how it is compared (`filter.lua` says how it may be), and with what.
+/// A condition of a filter for a function: a field, the comparison (`filter.lua` lists them), and a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Condition {
     field: &'static str,
@@ -10,7 +10,7 @@ pub(super) struct Condition {
 }
 
 impl Condition {
-    /// Adds all conditions to a call, their number first.
+    /// Adds all conditions to a call, with their number first.
     pub(super) fn add(all: &[Self], call: &mut redis::Cmd) {
         call.arg(all.len());
         for condition in all {
@@ -19,7 +19,7 @@ impl Condition {
     }
 }
 
-/// The fields of a job's hash that decide.
+/// Returns the fields of a job's hash that the filter compares.
 pub(super) fn fields(filter: &JobFilter) -> Vec<&'static str> {
     let fields = [
         (filter.status.is_some(), "status"),
@@ -34,11 +34,12 @@ pub(super) fn fields(filter: &JobFilter) -> Vec<&'static str> {
     fields.into_iter().filter_map(|(decides, field)| decides.then_some(field)).collect()
 }
 
-/// What the functions that look for jobs compare. A job that does not pass there does not pass; of one that does, the caller makes sure.
+/// Returns the conditions that the listing functions check. A job that fails them fails the filter; the caller checks the jobs that pass
+/// them.
 pub(super) fn conditions(filter: &JobFilter) -> Vec<Condition> {
     let is = |field, text: Option<&str>| text.map(|text| Condition { field, how: "is", text: text.to_owned() });
     let time = |how, time: Option<Timestamp>| {
-        // Only the form with four digits of the year compares as a text.
+        // Times compare as text only with a year of four digits.
         time.map(|time| Condition { field: "created_at", how, text: time.to_string() }).filter(|condition| condition.text.len() == 24)
     };
     let label =
@@ -54,6 +55,6 @@ pub(super) fn conditions(filter: &JobFilter) -> Vec<Condition> {
         is("parent_id", filter.parent_id.as_ref().map(JobId::as_str)),
     ];
     let conditions = conditions.into_iter().flatten().chain(filter.labels.iter().map(label));
-    // Bytes that are no text read as this character, and so the text is not what stands there.
+    // Bytes that are no text read as this character, so the value differs from the stored bytes.
     conditions.filter(|condition| !condition.text.contains('\u{fffd}')).collect()
 }

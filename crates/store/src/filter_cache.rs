@@ -7,15 +7,15 @@ use super::{Error, filter};
 use crate::views::Jobs;
 use hero_model::{Job, JobFilter, JobId};
 
-/// What filters ask of the jobs of the latest events, read once for all followers with such a filter.
+/// The compared fields of the jobs of the latest events, read once for all followers with such a filter.
 #[derive(Debug)]
 pub(super) struct FilterCache {
     kept: Mutex<Kept>,
-    /// For each set of fields a lock, held by the one that reads them.
+    /// A lock for each set of fields, held by the reader of these fields.
     reading: [tokio::sync::Mutex<()>; 1 << FIELDS.len()],
 }
 
-/// A set of fields: a bit for each.
+/// A set of fields, with a bit for each field.
 type Fields = usize;
 
 #[derive(Debug, Default)]
@@ -27,19 +27,19 @@ struct Kept {
 #[derive(Debug)]
 struct Entry {
     read: Instant,
-    /// Nothing of a job that is gone.
+    /// Nothing if the job is gone.
     job: Option<Arc<Job>>,
 }
 
-/// How long what was read of a job is used. After that a foreign actor may have added its type or group.
+/// The time for which read fields are used. After that, a foreign actor may have added the type or group of the job.
 const KEPT: Duration = Duration::from_secs(1);
-/// How long one waits while another reads the same. Then each reads for itself.
+/// The longest time to wait while another follower reads the same fields. After that, each follower reads for itself.
 const SHARED: Duration = Duration::from_millis(100);
 /// The most jobs that are kept.
 const MOST: usize = 4096;
 /// The most bytes that are kept.
 const BYTES: usize = 16 * 1024 * 1024;
-/// What filters ask of jobs. The status of an event is its own.
+/// The fields of jobs that filters compare. An event carries the status itself.
 const FIELDS: [&str; 7] = ["script_type", "caller_id", "group", "name", "parent_id", "labels", "created_at"];
 
 impl Default for FilterCache {
@@ -49,7 +49,7 @@ impl Default for FilterCache {
 }
 
 impl FilterCache {
-    /// The right to read some fields alone, if it is to be had soon.
+    /// Returns the exclusive right to read some fields, if it becomes free soon.
     async fn turn(&self, fields: Fields) -> Option<tokio::sync::MutexGuard<'_, ()>> {
         tokio::time::timeout(SHARED, self.reading[fields].lock()).await.ok()
     }
@@ -58,7 +58,7 @@ impl FilterCache {
         self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Takes those that were read a moment ago out of `missing`.
+    /// Moves the jobs that were read a moment ago from `missing` to `found`.
     fn find(&self, fields: Fields, missing: &mut Vec<JobId>, found: &mut BTreeMap<JobId, Option<Arc<Job>>>) {
         let (kept, now) = (self.kept(), Instant::now());
         missing.retain(|id| match kept.jobs.get(&(fields, id.clone())).filter(|entry| now.duration_since(entry.read) < KEPT) {
@@ -81,7 +81,7 @@ impl FilterCache {
 }
 
 impl Jobs<'_> {
-    /// What a filter compares of these jobs, and no more; nothing of one that is gone.
+    /// Returns only the fields of these jobs that a filter compares; nothing for a job that is gone.
     pub async fn compared_fields(self, jobs: &[JobId], filter: &JobFilter) -> Result<BTreeMap<JobId, Option<Arc<Job>>>, Error> {
         let asked = filter::fields(filter);
         let names: Vec<&str> = FIELDS.into_iter().filter(|name| asked.contains(name)).collect();
@@ -90,7 +90,8 @@ impl Jobs<'_> {
         missing.sort_unstable();
         missing.dedup();
         loop {
-            // Held for one read, so that the followers of one event do not each read the same, and none waits for the reads of all others.
+            // The lock is held for one read. So the followers of one event do not each read the same, and none waits for the reads of all
+            // others.
             let _turn = cache.turn(fields).await;
             cache.find(fields, &mut missing, &mut found);
             if missing.is_empty() {

@@ -9,37 +9,37 @@ use super::score::Score;
 use crate::views::Flows;
 use hero_model::{FlowId, FlowJob, FlowStatus, FlowSummary, JobId, OnFailure, Timestamp};
 
-/// A flow as its hash has it.
+/// A flow as it is stored in its hash.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredFlow {
-    /// What lists show of it.
+    /// The part that lists show.
     pub summary: FlowSummary,
-    /// What becomes of the other jobs when one ends in error.
+    /// The effect on the other jobs when one ends in error.
     pub on_failure: OnFailure,
-    /// The names and values that its jobs share.
+    /// The environment variables that its jobs share.
     pub env_vars: BTreeMap<String, String>,
     /// The number of its caller.
     pub caller: u32,
     /// The numbers of its jobs.
     pub numbers: Vec<u32>,
-    /// What its jobs gave.
+    /// The results of its jobs.
     pub result: BTreeMap<String, String>,
-    /// Whether some of that was left out.
+    /// Whether some results were left out.
     pub left_out: bool,
-    /// When it last changed.
+    /// The time of its last change.
     pub updated_at: Timestamp,
 }
 
-/// Where a flow is.
+/// The state of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowState {
     /// Its status.
     pub status: FlowStatus,
-    /// How many of its jobs have not ended.
+    /// The number of its jobs that have not ended.
     pub open: u32,
 }
 
-/// What its own hash says of a job of a flow.
+/// A job of a flow as its own hash describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredFlowJob {
     /// Its number.
@@ -50,44 +50,45 @@ pub struct StoredFlowJob {
     pub name: String,
 }
 
-/// What lists show of a flow. The rest may be long.
+/// The fields that lists show of a flow. Other fields may be long.
 const HEAD: [&str; 12] =
     ["status", "busy", "name", "caller", "caller_id", "total", "open", "failed", "stopped", "created_at", "started_at", "finished_at"];
 
-/// What is read of the hash of a job in the runner layout.
+/// The fields that are read of a job in the runner layout.
 const OF_RUNNER_JOB: [&str; 5] = ["name", "job_id", "prerequisites", "script_type", "runner"];
 
-/// Nothing that is to be done with flows waits for longer.
+/// The longest delay before a flow is processed.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
-/// When flows are looked at that seem to wait for longer, and how many of those at once. Whoever is making one has as much time.
+/// The delay set for flows that seem to wait longer than that, and (below) the most such flows in one round. A server that is creating a
+/// flow has this much time as well.
 const MENDED_IN: Duration = Duration::from_secs(5);
 const MOST_MENDED: usize = 1000;
 
 impl Flows<'_> {
-    /// For how long the jobs of a flow are kept after their ends while it has not ended: later ones may need what they gave.
+    /// The time for which jobs of an open flow are kept after their ends, because later jobs may need their results.
     pub const JOBS_OF_OPEN_FLOWS_ARE_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
-    /// For how long the jobs of a flow wait that nobody starts. Then they are stopped, and the flow has ended.
+    /// The time for which jobs of a flow wait that nobody starts. Then they are stopped, and the flow ends.
     pub const UNSTARTED_FLOWS_WAIT: Duration = Duration::from_secs(7 * 24 * 3600);
 
-    /// A flow, if there is one with this number that is not just being made or deleted.
+    /// Returns the flow with this number, if there is one that is not being created or deleted just now.
     pub async fn get(self, id: FlowId) -> Result<Option<StoredFlow>, Error> {
         Ok(stored(id, &self.0.hash(&self.0.keys.flow(id)).await?))
     }
 
-    /// Who created a flow; an empty text where it says nobody, and nothing if there is none.
+    /// Returns the caller that created a flow; an empty text if the flow names none, and nothing if there is no such flow.
     pub async fn caller(self, id: FlowId) -> Result<Option<String>, Error> {
         let key = self.0.keys.flow(id);
         let mut pipeline = Pipeline::with_capacity(3);
         pipeline.cmd("EXISTS").arg(&key).cmd("HGET").arg(&key).arg("caller").cmd("HGET").arg(&key).arg("caller_id");
         let read: Vec<Text> = self.0.each_whole(&[key.clone(), key.clone(), key], &mut pipeline).await?;
         let [exists, caller, number] = <[Text; 3]>::try_from(read).map_err(|_| Error::Closed)?;
-        // As lists show it: other programs write the number alone.
+        // The same caller that lists show: other programs write only the number.
         let maker = || caller.some().or_else(|| number.some()).unwrap_or_default();
         Ok((exists.parse() == Some(1_u8)).then(maker))
     }
 
-    /// Where a flow is; nothing if there is none.
+    /// Returns the state of a flow; nothing if there is no such flow.
     pub async fn state(self, id: FlowId) -> Result<Option<FlowState>, Error> {
         let mut get = redis::cmd("HMGET");
         get.arg(self.0.keys.flow(id)).arg(&["status", "open", "busy"]);
@@ -97,7 +98,8 @@ impl Flows<'_> {
         Ok(status.0.filter(|_| is_there).and_then(state))
     }
 
-    /// Flows before this number, the newest first, and those that were listed and are gone; and before what the next ones stand, if there may be some.
+    /// Returns flows before this number, the newest first; the listed flows that are gone; and the place of the next page, if there may be
+    /// one.
     pub async fn before(self, before: Score, limit: usize) -> Result<(Vec<FlowSummary>, Vec<FlowId>, Option<Score>), Error> {
         let key = self.0.keys.flows();
         let mut range = redis::cmd("ZRANGE");
@@ -107,7 +109,7 @@ impl Flows<'_> {
         for (id, fields) in ids.iter().zip(self.heads(&ids).await?) {
             match summary(*id, &fields) {
                 Some(flow) => flows.push(flow),
-                // One that is being made or deleted is neither.
+                // A flow that is being created or deleted is neither.
                 None if fields.get("status").is_none_or(|status| status.0.is_none()) => gone.push(*id),
                 None => {}
             }
@@ -115,7 +117,7 @@ impl Flows<'_> {
         Ok((flows, gone, next))
     }
 
-    /// Flows with whose jobs something is to be done, that nobody looks after.
+    /// Returns flows whose jobs need processing and that no server has taken.
     pub async fn to_do(self, limit: usize) -> Result<Vec<FlowId>, Error> {
         let key = self.0.keys.flows_to_do();
         let mut range = redis::cmd("ZRANGE");
@@ -123,7 +125,7 @@ impl Flows<'_> {
         Ok(self.listed(&key, &range, limit).await?.0)
     }
 
-    /// Has flows looked at soon of which that seems to be far ahead: then the clock of Redis was set back since. None waits for that long.
+    /// Schedules flows soon whose time seems too far ahead. The clock of Redis was set back since, because no flow waits that long.
     pub async fn mend_to_do(self) -> Result<(), Error> {
         let (key, now) = (self.0.keys.flows_to_do(), self.0.clock.now());
         let mut range = redis::cmd("ZRANGE");
@@ -141,14 +143,15 @@ impl Flows<'_> {
         self.0.commands.call::<u64>(&soon).await.map(drop)
     }
 
-    /// Has a flow that something is to be done with wait for so long, unless it waits already or nothing is to be done with it any more.
+    /// Delays the processing of a flow by this time, unless it waits already or needs none any more.
     pub async fn postpone(self, flow: FlowId, by: Duration) -> Result<(), Error> {
         let mut later = redis::cmd("ZADD");
         later.arg(self.0.keys.flows_to_do()).arg("XX").arg("GT").arg(self.0.clock.now().plus(by).as_millis()).arg(flow.to_string());
         self.0.commands.call::<u64>(&later).await.map(drop)
     }
 
-    /// The flows of a list, and where the last entry stands if there were as many as asked for. What others put there and is no number is taken out.
+    /// Returns the flows of a list, and the place of the last entry if there were as many as requested. Entries of other programs that are
+    /// no numbers are removed.
     async fn listed(self, key: &str, range: &Cmd, limit: usize) -> Result<(Vec<FlowId>, Option<Score>), Error> {
         let members: Vec<(Vec<u8>, f64)> = self.0.commands.call(range).await?;
         let number = |member: &[u8]| std::str::from_utf8(member).ok()?.parse().ok();
@@ -160,7 +163,7 @@ impl Flows<'_> {
         Ok((ids, members.last().filter(|_| members.len() == limit).map(|(_, score)| Score(*score))))
     }
 
-    /// What lists show of flows, out of their hashes. What is no hash counts as an empty one.
+    /// Returns the fields of flows that lists show. A key that is no hash counts as empty.
     async fn heads(self, ids: &[FlowId]) -> Result<Vec<Fields>, Error> {
         let keys: Vec<String> = ids.iter().map(|id| self.0.keys.flow(*id)).collect();
         let mut pipeline = Pipeline::with_capacity(ids.len());
@@ -172,7 +175,7 @@ impl Flows<'_> {
         Ok(heads.into_iter().map(named).collect())
     }
 
-    /// The ids and names of the jobs of a flow, in order. Those whose hash is gone are left out.
+    /// Returns the ids and names of the jobs of a flow, in order. Jobs whose hash is gone are left out.
     pub async fn job_ids(self, flow: &StoredFlow) -> Result<Vec<StoredFlowJob>, Error> {
         let hashes = self.runner_hashes(flow).await?;
         let of =
@@ -180,7 +183,7 @@ impl Flows<'_> {
         Ok(flow.numbers.iter().zip(&hashes).filter_map(of).collect())
     }
 
-    /// The jobs of a flow as they are now, in order.
+    /// Returns the current state of the jobs of a flow, in order.
     pub async fn jobs(self, flow: &StoredFlow) -> Result<Vec<FlowJob>, Error> {
         let hashes = self.runner_hashes(flow).await?;
         let names: HashMap<String, &str> = flow
@@ -216,7 +219,7 @@ impl Flows<'_> {
         let answers: Vec<Vec<Text>> = self.0.each_unspoilt(&keys, &mut pipeline).await?;
         let own = flow.summary.flow_id;
         for (job, mut fields) in known.iter_mut().zip(answers) {
-            // Another job may have the id of one that was deleted.
+            // Another job may have taken the id of a deleted one.
             if !fields.is_empty() && fields.remove(0).parse() == Some(own) {
                 flow_job(job, fields);
             }
@@ -234,7 +237,7 @@ impl Flows<'_> {
     }
 }
 
-/// What lists show of a flow, as its hash has it. What others wrote there and cannot be read counts as not there.
+/// Reads the part of a flow that lists show from its hash. Values of other programs that cannot be read count as missing.
 fn summary(id: FlowId, fields: &Fields) -> Option<FlowSummary> {
     let text = |name: &str| text(fields, name);
     if matches!(text("busy"), Some("storing" | "deleting")) {
@@ -272,12 +275,12 @@ fn stored(id: FlowId, fields: &Fields) -> Option<StoredFlow> {
     })
 }
 
-/// A field that is not empty.
+/// Returns a field that is not empty.
 fn text<'f>(fields: &'f HashMap<String, Text>, name: &str) -> Option<&'f str> {
     fields.get(name).and_then(|text| text.0.as_deref()).filter(|text| !text.is_empty())
 }
 
-/// A field with a time in seconds.
+/// Returns a field that is a time in seconds.
 fn seconds(fields: &Fields, name: &str) -> Timestamp {
     let seconds: i64 = text(fields, name).and_then(|text| text.parse().ok()).unwrap_or(0);
     Timestamp::from_millis(seconds.saturating_mul(1000))

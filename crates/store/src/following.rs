@@ -1,5 +1,5 @@
-//! Whether jobs that are about to be created would wait for themselves, through jobs that are there. Redis reads what these are related to, some at
-//! a time, and it is followed here.
+//! Checks whether jobs that are about to be created would wait for themselves through existing jobs. Redis reads the relations of these, a
+//! few jobs at a time, and this process follows them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -8,24 +8,24 @@ use super::functions::{Asked, NewJob, Relations};
 use super::{Error, Inner};
 use hero_model::JobId;
 
-/// How many relations are followed, as in `cycles.lua`. One to a job that was met before costs a tenth.
+/// The most relations that are followed, as in `cycles.lua`. A relation to a job that was met before costs a tenth.
 const MOST: usize = 4000;
 const OF_ONE: usize = 10;
-/// About how many jobs are read by a call.
+/// The approximate number of jobs that one call reads.
 const AT_ONCE: usize = 64;
 
-/// What came of following relations.
+/// The result of following relations.
 pub(super) enum Followed {
     /// None of the jobs would wait for itself, as long as relations have this revision.
     Free { revision: String },
-    /// These would wait for each other.
+    /// These jobs would wait for each other.
     Cycle(Vec<JobId>),
-    /// There is more to follow than may be.
+    /// There are more relations than may be followed.
     Tangled,
 }
 
-/// The start and the close of jobs, and for what each waits. The start of a job waits for the starts of its prerequisites and its parent, and for the
-/// close of its predecessor; its close waits for its start, and for the closes of its children.
+/// The start and the close of jobs, each with the events that it waits for. The start of a job waits for the starts of its prerequisites
+/// and its parent, and for the close of its predecessor. Its close waits for its start and for the closes of its children.
 #[derive(Default)]
 struct Graph {
     places: HashMap<(Asked, JobId), usize>,
@@ -49,7 +49,7 @@ impl Graph {
 }
 
 impl Inner {
-    /// Follows what leads from jobs that are about to be created.
+    /// Follows the relations of jobs that are about to be created.
     pub(super) async fn follow(&self, jobs: &[NewJob]) -> Result<Followed, Error> {
         let mut following = Following { store: self, left: MOST * OF_ONE, revision: None };
         let followed = following.follow(jobs).await;
@@ -64,14 +64,14 @@ impl Inner {
 
 struct Following<'s> {
     store: &'s Inner,
-    /// How much may still be followed, in tenths of a relation.
+    /// The budget that is left, in tenths of a relation.
     left: usize,
-    /// That of the first call.
+    /// The revision in the answer to the first call.
     revision: Option<String>,
 }
 
 impl Following<'_> {
-    /// Gives the jobs that would wait for each other; nothing if that is too much to tell.
+    /// Returns the jobs that would wait for each other; nothing if there are too many relations to tell.
     async fn follow(&mut self, jobs: &[NewJob]) -> Result<Option<Vec<JobId>>, Error> {
         let new: HashSet<&JobId> = jobs.iter().map(|job| &job.id).collect();
         let (mut graph, mut climbing) = (Graph::default(), Vec::new());
@@ -93,7 +93,7 @@ impl Following<'_> {
                 }
             }
         }
-        // Children that were not started stand in no list of their parents.
+        // Children that were not started are in no list of their parents.
         let mut climbed = HashSet::new();
         while !climbing.is_empty() {
             climbing.retain(|id| climbed.insert(id.clone()));
@@ -144,7 +144,7 @@ impl Following<'_> {
         Ok(Some(nodes.into_iter().map(|node| &graph.nodes[node].1).filter(|id| named.insert(*id)).cloned().collect()))
     }
 
-    /// Reads relations of all of these; nothing if that is more than may be followed.
+    /// Reads the relations of all these jobs; nothing if that is more than may be followed.
     async fn read(&mut self, asked: &[(Asked, JobId)]) -> Result<Option<Vec<Relations>>, Error> {
         let mut all = Vec::with_capacity(asked.len());
         while all.len() < asked.len() || self.revision.is_none() {
@@ -152,7 +152,7 @@ impl Following<'_> {
             let Some(left) = self.left.checked_sub(some.len() * OF_ONE) else { return Ok(None) };
             let (revision, answers) = self.store.read_relations(some, left / OF_ONE).await?;
             self.revision.get_or_insert(revision);
-            // The rest is asked for again.
+            // The jobs without an answer are requested again.
             self.left = left + (some.len() - answers.len().min(some.len())) * OF_ONE;
             for answer in answers {
                 match answer {

@@ -1,4 +1,4 @@
-//! A Redis that the operator named for scripts, which is never one in which hero keeps its jobs.
+//! A Redis that the operator allows scripts to use. It is never one in which hero keeps its jobs.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use super::endpoint::Endpoint;
 use super::error::Error;
 use super::{Inner, Store};
 
-/// How long a connection and a command may take.
+/// The time limit of a connection and of a command.
 const WHOLE: Duration = Duration::from_secs(5);
 
-/// Runs a command and gives its reply, unless that is too large.
+/// Runs a command and returns its reply, unless the reply is too large.
 ///
-/// ARGV: the most bytes, the command, its arguments behind the key. KEYS: the key, if it has one.
+/// ARGV: the most bytes, the command, its arguments after the key. KEYS: the key, if it has one.
 static BOUNDED: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         r"
@@ -38,22 +38,22 @@ static BOUNDED: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// A Redis that the operator named for scripts, and a connection to it.
+/// A Redis that the operator allows scripts to use, with a connection to it.
 pub struct GrantedRedis {
     client: Client,
     shown: String,
-    /// Those of hero.
+    /// The stores of hero.
     own: Vec<Store>,
     connection: Mutex<Option<MultiplexedConnection>>,
 }
 
-/// Why a Redis is not used.
+/// The reason why a Redis is not used.
 #[derive(Debug, thiserror::Error)]
 pub enum NotGranted {
     /// It is one of hero's.
     #[error("{0} is a Redis in which hero keeps its jobs, or a copy of it; no script gets that: name another")]
     Own(String),
-    /// It cannot be reached, or does not say which it is.
+    /// It cannot be reached, or does not say which Redis it is.
     #[error("the Redis at {0} cannot be used: {1}")]
     Silent(String, String),
 }
@@ -65,17 +65,17 @@ impl std::fmt::Debug for GrantedRedis {
 }
 
 impl GrantedRedis {
-    /// That at `endpoint`, unless it is one of those of `own`. Nothing is connected yet.
+    /// Returns the Redis at `endpoint`, unless it is one of the Redis of `own`. Connects later.
     pub fn new(endpoint: &Endpoint, own: Vec<Store>) -> Result<Self, Error> {
         Ok(Self { client: endpoint.client(0)?, shown: endpoint.shown(), own, connection: Mutex::new(None) })
     }
 
-    /// Connects, unless there is a connection, and looks which Redis that is.
+    /// Connects, unless there is a connection, and checks which Redis it is.
     pub async fn verify(&self) -> Result<(), NotGranted> {
         self.connection().await.map(drop)
     }
 
-    /// Runs a command whose first argument is the key. A reply with more bytes than `most` is an error.
+    /// Runs a command whose first argument is the key. A reply of more than `most` bytes is an error.
     pub async fn call(&self, command: &str, arguments: &[String], most: usize) -> Result<serde_json::Value, String> {
         let mut connection = self.live().await.map_err(|why| why.to_string())?;
         let mut call = BOUNDED.prepare_invoke();
@@ -86,7 +86,7 @@ impl GrantedRedis {
                 call.arg(argument);
             }
         }
-        // Whether a command was carried out whose connection broke is not known, so none is sent twice.
+        // After a broken connection it is unknown whether the command was executed, so no command is sent twice.
         match call.invoke_async(&mut connection).await {
             Ok(reply) => told(reply),
             Err(error) => {
@@ -94,7 +94,7 @@ impl GrantedRedis {
                     *self.connection.lock().await = None;
                     return Err(format!("the Redis at {} is not there: {error}", self.shown));
                 }
-                // The words of Redis, without those of its client.
+                // The message of Redis, without that of its client.
                 let words = [error.code(), error.detail()];
                 let words: Vec<&str> = words.into_iter().flatten().collect();
                 Err(if words.is_empty() { error.to_string() } else { words.join(" ") })
@@ -102,7 +102,7 @@ impl GrantedRedis {
         }
     }
 
-    /// A connection that just now answered. One that was kept may have been closed since.
+    /// Returns a connection that has just answered. A kept connection may have been closed since.
     async fn live(&self) -> Result<MultiplexedConnection, NotGranted> {
         let (mut connection, was_kept) = self.connection().await?;
         if was_kept && redis::cmd("PING").exec_async(&mut connection).await.is_err_and(|error| is_broken(&error)) {
@@ -112,7 +112,7 @@ impl GrantedRedis {
         Ok(connection)
     }
 
-    /// The connection, and whether it was there before.
+    /// Returns the connection, and whether it existed before.
     async fn connection(&self) -> Result<(MultiplexedConnection, bool), NotGranted> {
         let mut kept = self.connection.lock().await;
         if let Some(connection) = &*kept {
@@ -122,7 +122,7 @@ impl GrantedRedis {
         let config = AsyncConnectionConfig::new().set_connection_timeout(Some(WHOLE)).set_response_timeout(Some(WHOLE));
         let connected = self.client.get_multiplexed_async_connection_with_config(&config).await;
         let mut connection = connected.map_err(|error| silent(error.to_string()))?;
-        // Looked at anew with each connection: another server may have taken its place.
+        // The check runs with each new connection, because another server may have taken the place of the first.
         let mut names = Vec::new();
         for section in ["server", "replication"] {
             let info: String =
@@ -144,7 +144,7 @@ impl GrantedRedis {
 }
 
 impl Inner {
-    /// By what the server of these keys is known: its run, and what it is a copy of.
+    /// Returns the names of the server with these keys: its run id, and the id of the data that it replicates.
     async fn server_names(&self) -> Result<Vec<String>, Error> {
         let mut names = Vec::new();
         for section in ["server", "replication"] {
@@ -160,14 +160,14 @@ fn is_broken(error: &redis::RedisError) -> bool {
     error.is_io_error() || error.is_unrecoverable_error()
 }
 
-/// By what a server is known: its run, and what it is a copy of. A copy has the second in common with what it copies.
+/// Returns the names of a server: its run id, and the id of the data that it replicates. A replica shares the second with its master.
 fn names_in(info: &str) -> impl Iterator<Item = String> + '_ {
     let named =
         |line: &str| line.strip_prefix("run_id:").or_else(|| line.strip_prefix("master_replid:")).map(|name| name.trim().to_owned());
     info.lines().filter_map(named)
 }
 
-/// A reply as JSON.
+/// Converts a reply to JSON.
 fn told(reply: Value) -> Result<serde_json::Value, String> {
     let text = |bytes| String::from_utf8(bytes).map_err(|_| "what is stored there is no text (UTF-8)".to_owned());
     Ok(match reply {

@@ -7,36 +7,36 @@ use super::functions::{Created, NewJob};
 use super::seen::{LISTS, Seen, list_of};
 use hero_model::JobId;
 
-/// As many jobs, relations and bytes as Redis stores at once within some milliseconds.
+/// The most jobs, relations and bytes that Redis stores at once, within some milliseconds.
 const AT_ONCE: (usize, Weight) = (64, Weight { bytes: 128 * 1024, relations: 100 });
-/// What is more is staged, by as much at a time.
+/// Larger groups are staged in slices of this size.
 const SLICE: (usize, Weight) = (24, Weight { bytes: 128 * 1024, relations: 100 });
-/// How many are entered at a time where those have them that they wait for.
+/// The number of jobs that one call enters into the lists of the jobs for which they wait.
 const LINKED_AT_ONCE: usize = 64;
 
-/// Whether jobs are so few that one call stores them.
+/// Whether one call can store the jobs.
 pub(super) fn fits_at_once(jobs: &[NewJob]) -> bool {
     let Weight { bytes, relations } = jobs.iter().map(NewJob::weight).sum();
     jobs.len() <= AT_ONCE.0 && bytes <= AT_ONCE.1.bytes && relations <= AT_ONCE.1.relations
 }
 
-/// What a group is about to be.
+/// A group of jobs that are about to be stored in one step.
 pub(super) struct Group<'g> {
-    /// Names it among those that are staged.
+    /// The id of the group among the staged groups.
     pub(super) id: JobId,
     pub(super) jobs: &'g [NewJob],
     places: HashMap<&'g JobId, usize>,
-    /// The jobs, by those in the group that they have as a prerequisite, or as their predecessor.
+    /// For each job of the group the other jobs of the group that wait for it, as their prerequisite or as their predecessor.
     inside: [BTreeMap<usize, Vec<usize>>; 2],
-    /// Of each job, whether it is staged.
+    /// Whether each job is staged.
     pub(super) staged: Vec<bool>,
-    /// Whether something of it may have been written.
+    /// Whether a part of the group may have been written.
     pub(super) is_written: bool,
-    /// Whether relations of jobs that are there lead to some of it, so that they have to be followed.
+    /// Whether existing jobs may lead to jobs of the group, so that relations must be followed.
     pub(super) is_followed: bool,
-    /// What is known of those that are not.
+    /// The answers for the jobs that are not staged.
     pub(super) answers: Vec<Created>,
-    /// In which lists of which others jobs need not stand, because these had ended when they were staged.
+    /// For each job the lists of others in which it need not stand, because these others had ended when the job was staged.
     ended: Vec<Vec<(usize, &'g JobId)>>,
 }
 
@@ -69,8 +69,8 @@ impl<'g> Group<'g> {
         }
     }
 
-    /// Jobs of the group that would wait for each other. The start of a job waits for the starts of its prerequisites and its parent, and for the close of its
-    /// predecessor; its close waits for its start, and for the closes of its children.
+    /// Returns jobs of the group that would wait for each other. The start of a job waits for the starts of its prerequisites and its
+    /// parent, and for the close of its predecessor. Its close waits for its start and for the closes of its children.
     pub(super) fn cycle(&self) -> Option<Vec<usize>> {
         let mut leads_to: Vec<Vec<usize>> = vec![Vec::new(); 2 * self.jobs.len()];
         let (start, close) = (|place: usize| 2 * place, |place: usize| 2 * place + 1);
@@ -93,12 +93,12 @@ impl<'g> Group<'g> {
         Some(places)
     }
 
-    /// What a job is related to outside of the group, as far as that has to be looked at.
+    /// Returns the relations of a job to jobs outside of the group, as far as they must be checked.
     pub(super) fn outside(&self, job: &'g NewJob, seen: &Seen<'g>) -> Vec<(&'static str, &'g JobId)> {
         job.relations().filter(|(relation, other)| !self.places.contains_key(other) && !seen.has(relation, other)).collect()
     }
 
-    /// Takes what became of a job that is staged.
+    /// Takes the answer for a job that was staged.
     pub(super) fn take(&mut self, place: usize, answer: &[Text], seen: &mut Seen<'g>) {
         self.staged[place] = true;
         let ended: HashSet<&str> = answer.iter().skip(1).filter_map(|text| text.0.as_deref()).collect();
@@ -116,7 +116,7 @@ impl<'g> Group<'g> {
         }
     }
 
-    /// What the hash of a job says of its relations in the group.
+    /// Returns the fields of a job's hash about its relations in the group.
     pub(super) fn fields(&self, place: usize) -> Vec<(String, String)> {
         let job = &self.jobs[place];
         let inside = job.relations().filter(|(relation, other)| list_of(relation).is_some() && self.places.contains_key(other));
@@ -131,7 +131,7 @@ impl<'g> Group<'g> {
         fields
     }
 
-    /// The next slice from a place on.
+    /// Returns the next slice from a place on.
     pub(super) fn slice(&self, from: usize) -> std::ops::Range<usize> {
         let mut to = from;
         let mut sum = Weight::default();
@@ -145,12 +145,13 @@ impl<'g> Group<'g> {
         from..to
     }
 
-    /// Jobs that are there and are to wait for one of the group.
+    /// Returns existing jobs that are to wait for this job of the group.
     pub(super) fn dependents<'j>(&self, job: &'j NewJob) -> impl Iterator<Item = &'j JobId> {
         job.spec.dependents.iter().filter(|other| !self.places.contains_key(other))
     }
 
-    /// Who waits for whom when the group is created, as `links.lua` reads it: lines of those in the list of one other. A text has some of them.
+    /// Returns the waiting jobs of the created group in the format of `links.lua`: one line for the waiting jobs in one list of one job.
+    /// Each text has some of the lines.
     pub(super) fn links(&self) -> Vec<String> {
         let mut lists: BTreeMap<(&str, &JobId), Vec<&str>> = BTreeMap::new();
         for (place, job) in self.staged_jobs() {
@@ -181,23 +182,23 @@ impl<'g> Group<'g> {
         texts
     }
 
-    /// The jobs that are staged, with their places.
+    /// Returns the staged jobs with their places.
     pub(super) fn staged_jobs(&self) -> impl Iterator<Item = (usize, &'g NewJob)> {
         self.jobs.iter().enumerate().filter(|(place, _)| self.staged[*place])
     }
 
-    /// How many jobs are staged already, or will be because no key of theirs can stand for another job.
+    /// Counts the jobs that are staged already, or will be because they have no idempotency key that can stand for another job.
     pub(super) fn surely_new(&self, from: usize) -> usize {
         let staged = self.staged.iter().take(from).filter(|staged| **staged).count();
         staged + self.jobs.iter().skip(from).filter(|job| job.spec.idempotency_key.is_none()).count()
     }
 
-    /// The place of the last job that is staged.
+    /// Returns the place of the last staged job.
     pub(super) fn last_staged(&self) -> Option<usize> {
         self.staged.iter().rposition(|staged| *staged)
     }
 
-    /// What is answered where these jobs refuse all, or nobody knows which.
+    /// Returns the answers if these jobs cause the refusal of all, or if the cause is unknown.
     pub(super) fn all_refused(&self, mut places: Vec<usize>, why: &Created) -> Vec<Created> {
         let mut answers = vec![Created::None; self.jobs.len()];
         if places.is_empty() {
@@ -207,7 +208,7 @@ impl<'g> Group<'g> {
         answers
     }
 
-    /// What is answered where one job refuses all.
+    /// Returns the answers if one job causes the refusal of all.
     pub(super) fn refused(&self, place: usize, why: Created) -> Vec<Created> {
         let mut answers = vec![Created::None; self.jobs.len()];
         if let Some(answer) = answers.get_mut(place) {

@@ -1,6 +1,6 @@
 use redis::Value;
 
-/// Where a node of a cluster listens.
+/// The address at which a node of a cluster listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Address {
     pub(super) host: String,
@@ -13,7 +13,7 @@ impl std::fmt::Display for Address {
     }
 }
 
-/// Which node owns which hash slots, as one node of a cluster sees it.
+/// The owners of the hash slots, as one node of a cluster knows them.
 #[derive(Debug, Default)]
 pub(super) struct HashSlots(Vec<Range>);
 
@@ -26,18 +26,18 @@ struct Range {
 }
 
 impl HashSlots {
-    /// Reads the answer to `CLUSTER SLOTS` of the node at an address. What cannot be understood is left out.
+    /// Reads the answer to `CLUSTER SLOTS` of the node at an address. Entries that cannot be read are left out.
     pub(super) fn read(answer: Value, asked_at: &Address) -> Self {
         Self(items(answer).into_iter().filter_map(|range| read_range(range, asked_at)).collect())
     }
 
-    /// The master of a hash slot, if it has one.
+    /// Returns the master of a hash slot, if there is one.
     pub(super) fn owner_of(&self, slot: u16) -> Option<Address> {
         let slot = i64::from(slot);
         self.0.iter().find(|range| (range.first..=range.last).contains(&slot))?.nodes.first().cloned()
     }
 
-    /// Every node that has slots or a copy of them.
+    /// Returns every node that has slots or replicates them.
     pub(super) fn nodes(&self) -> Vec<Address> {
         let mut nodes: Vec<Address> = Vec::new();
         for node in self.0.iter().flat_map(|range| &range.nodes) {
@@ -52,7 +52,7 @@ impl HashSlots {
 fn read_range(range: Value, asked_at: &Address) -> Option<Range> {
     let mut parts = items(range).into_iter();
     let (Some(Value::Int(first)), Some(Value::Int(last))) = (parts.next(), parts.next()) else { return None };
-    // A master that cannot be read must not make a replica look like it.
+    // If the master cannot be read, a replica must not take its place.
     let nodes: Option<Vec<Address>> = parts.map(|node| read_node(node, asked_at)).collect();
     Some(Range { first, last, nodes: nodes? })
 }
@@ -65,9 +65,9 @@ fn read_node(node: Value, asked_at: &Address) -> Option<Address> {
         _ => String::new(),
     };
     let Some(Value::Int(port)) = parts.next() else { return None };
-    // A node that does not know its own name is where it was asked.
+    // A node that does not know its own name has the address at which it was asked.
     let host = if host.is_empty() { asked_at.host.clone() } else { host };
-    // One whose name is not announced cannot be reached.
+    // A node whose name is not announced cannot be reached.
     (host != "?").then_some(Address { host, port: u16::try_from(port).ok()? })
 }
 

@@ -14,49 +14,49 @@ use super::library_refusal::LibraryRefusal;
 use crate::keys::Keys;
 use hero_model::ContextId;
 
-/// The Redis process that has the keys of one context.
+/// The Redis process that holds the keys of one context.
 ///
-/// A Redis of its own is the same for ever. In Redis Cluster it is the master that owns the hash slot of the context,
-/// and that changes: when the node fails, and when the hash slot moves.
+/// Outside of a cluster this process never changes. In Redis Cluster it is the master that owns the hash slot of the context. The owner
+/// changes when the node fails, and when the hash slot moves.
 pub(super) struct Home {
     now: RwLock<Client>,
-    /// Counts up with each change of `now`.
+    /// Increases with each change of `now`.
     generation: AtomicU64,
     cluster: Option<Cluster>,
-    /// Held while the library of functions is loaded.
+    /// The lock that is held while the library of functions is loaded.
     pub(super) loading: tokio::sync::Mutex<()>,
-    /// Whether the library is not taken.
+    /// Whether Redis refuses the library.
     pub(super) library_refusal: LibraryRefusal,
 }
 
-/// How the owner of a hash slot is found.
+/// The state for finding the owner of a hash slot.
 struct Cluster {
     endpoint: Endpoint,
     seed: Client,
     slot: u16,
-    /// Every node that was named last.
+    /// The nodes of the last answer.
     nodes: RwLock<Vec<Address>>,
     owner: RwLock<Option<Address>>,
     looking: tokio::sync::Mutex<()>,
-    /// How many looks there were, so that a task that waited for a look does not look again.
+    /// The number of searches so far, so that a task that waited for a search does not search again.
     looks: AtomicU64,
-    /// The node that is asked first: another one each time, because it may be silent.
+    /// The node that is asked first. It changes with each search, because it may be silent.
     first: AtomicUsize,
 }
 
-/// How long a node may take to say which node owns the slot. After that the next one is asked.
+/// The time limit of a node to name the owner of the slot. After that the next node is asked.
 const ASK: Duration = Duration::from_secs(1);
-/// How long to pause when no node knows a new owner yet.
+/// The pause when no node knows a new owner yet.
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Home {
-    /// The home in a Redis that is no cluster.
+    /// Returns the home in a Redis that is no cluster.
     pub(super) fn of(client: Client) -> Self {
         let (loading, library_refusal) = (tokio::sync::Mutex::default(), LibraryRefusal::default());
         Self { now: RwLock::new(client), generation: AtomicU64::new(0), cluster: None, loading, library_refusal }
     }
 
-    /// Finds out whether there is a cluster behind an endpoint and where the keys of a context are.
+    /// Detects whether the endpoint leads to a cluster, and finds the keys of a context.
     pub(super) async fn find(endpoint: &Endpoint, context: ContextId) -> Result<(Self, Keys), Error> {
         let seed = endpoint.client(0)?;
         let mut connection = once(blocking(&seed)).await.map_err(|error| refused_database(error, endpoint, None))?;
@@ -102,7 +102,7 @@ impl Home {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// What connects to the process, and its generation.
+    /// Returns a client for the current process, and its generation.
     pub(super) fn now(&self) -> (u64, Client) {
         let now = self.now.read().unwrap_or_else(|poisoned| poisoned.into_inner());
         (self.generation(), now.clone())
@@ -114,7 +114,7 @@ impl Home {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Gives up the process of a generation: looks once for the one that has the keys now, and pauses if it is still the same.
+    /// Gives up the process of a generation: searches once for the current owner of the keys, and pauses if it is still the same.
     pub(super) async fn find_again(&self, seen: u64) {
         let Some(cluster) = &self.cluster else {
             self.renew(seen);
@@ -131,14 +131,14 @@ impl Home {
         cluster.looks.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Makes all connections anew to where the keys are, unless that was done already. The address is the same, but its name is resolved again.
+    /// Replaces all connections to the process, unless that was done already. The address stays, but its name is resolved again.
     pub(super) fn renew(&self, seen: u64) {
         if seen == self.generation() {
             self.set(self.now().1);
         }
     }
 
-    /// The same as [`Home::find_again`] in the background, for a call that is not repeated.
+    /// Does the same as [`Home::find_again`] in the background, for a call that is not repeated.
     pub(super) fn doubt(self: &Arc<Self>, seen: u64) {
         if self.is_in_a_cluster() && seen == self.generation() {
             let home = self.clone();
@@ -146,11 +146,11 @@ impl Home {
         }
     }
 
-    /// Asks one node after another. True: the keys have a new home.
+    /// Asks one node after another. Returns true if the keys have a new home.
     async fn look(&self, cluster: &Cluster) -> bool {
         let owner = cluster.owner.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
         let mut nodes = cluster.nodes.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
-        // The owner so far is asked last: it may be gone, or not know yet that others have taken its place.
+        // The previous owner is asked last: it may be gone, or not know yet that others have taken its place.
         nodes.retain(|node| Some(node) != owner.as_ref());
         let first = cluster.first.fetch_add(1, Ordering::Relaxed);
         if !nodes.is_empty() {
@@ -176,7 +176,7 @@ impl Home {
 }
 
 impl Cluster {
-    /// Which node owns which hash slots, as a node sees it (none: the seed); nothing if it does not answer.
+    /// Asks a node (none: the seed) for the owners of the hash slots; nothing if it does not answer.
     async fn ask(&self, node: Option<&Address>) -> Option<HashSlots> {
         let (client, asked_at) = match node {
             Some(node) => (self.endpoint.client_at(node).ok()?, node.clone()),
@@ -191,18 +191,18 @@ impl Cluster {
     }
 }
 
-/// Whether a call was refused because its key is elsewhere, or not served at this moment. Nothing was done then.
+/// Whether a call was refused because another node has its key, or because the key is not served at this moment. The call did nothing then.
 pub(super) fn is_elsewhere(error: &RedisError) -> bool {
     use ServerErrorKind::{Ask, BusyLoading, ClusterDown, MasterDown, Moved, ReadOnly, TryAgain};
 
     let refused = matches!(error.kind(), ErrorKind::Server(Moved | Ask | TryAgain | ClusterDown | MasterDown | ReadOnly | BusyLoading));
-    // In the middle of a function something may have been done before.
+    // A function that fails in the middle may have written something before.
     refused && !error.detail().is_some_and(|detail| detail.contains("script:")) || error.is_connection_refusal()
 }
 
 async fn once<T>(connecting: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     match in_time(connecting).await {
-        // The connection has the same deadline, and may be first.
+        // The connection has the same deadline, and its timer may fire first.
         Err(error) if error.is_silent() => Err(Error::Deadline(DEADLINE)),
         connected => connected,
     }
@@ -212,7 +212,7 @@ async fn asked<T: FromRedisValue>(connection: &mut MultiplexedConnection, cmd: &
     once(async { Ok(cmd.query_async(connection).await?) }).await
 }
 
-/// Says what to do when the database of a context does not exist.
+/// Explains what to do if the database of a context does not exist.
 fn refused_database(error: Error, endpoint: &Endpoint, context: Option<ContextId>) -> Error {
     let Error::Redis(refused) = &error else { return error };
     let detail = refused.detail().unwrap_or_default();

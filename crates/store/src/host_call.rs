@@ -3,30 +3,30 @@ use redis::Cmd;
 use super::Error;
 use hero_model::JobId;
 
-/// A host call of a script that writes something. However often it is asked, because no answer came, it is done once.
+/// The identity of a host call that writes. If no answer came and the call is repeated, it is still executed once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostCallId {
     /// The job.
     pub job: JobId,
     /// The number of its claim.
     pub claim: u32,
-    /// The number of the host call among those of this claim.
+    /// The number of the host call within this claim.
     pub number: u32,
 }
 
-/// What came of what a script had done.
+/// The outcome of a host call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked<T> {
-    /// It was done, now or when it was asked before.
+    /// It was executed, now or at an earlier try.
     Done(T),
-    /// The claim does not hold the job any more. Nothing was done.
+    /// The claim does not hold the job any more. The call did nothing.
     Lost,
-    /// A later host call of the claim was answered, so nobody waits for this one. Nothing was done.
+    /// A later host call of the claim was answered, so nobody waits for this one. The call did nothing.
     Over,
 }
 
 impl Asked<bool> {
-    /// Reads the reply of a function that says whether there was something.
+    /// Reads the reply of a function that says whether something existed.
     pub(super) fn read(function: &'static str, reply: &str) -> Result<Self, Error> {
         match reply {
             "1" => Ok(Self::Done(true)),
@@ -39,7 +39,7 @@ impl Asked<bool> {
 }
 
 impl HostCallId {
-    /// Appends to a call which host call it is about, as `once.lua` takes it.
+    /// Appends the identity of the host call to a call, in the format of `once.lua`.
     pub(super) fn add(host_call: Option<&Self>, call: &mut Cmd) {
         match host_call {
             Some(Self { job, claim, number }) => call.arg(job.as_str()).arg(format!("{claim}.{number}")),

@@ -8,20 +8,20 @@ use tokio::sync::{broadcast, oneshot};
 use super::codec::JobView;
 use hero_model::JobId;
 
-/// Replies for all waiters of this server, and stop requests for what it runs.
+/// Replies for all waiters of this server, and stop requests for its running jobs.
 ///
-/// One map and one subscription for all; a hint that gets lost is made good by [`Inbox::older_than`].
+/// All waiters share one map and one subscription. [`Inbox::older_than`] makes up for lost hints.
 #[derive(Debug)]
 pub struct Inbox {
     waiting: Mutex<HashMap<JobId, Waiting>>,
-    /// How many have registered.
+    /// The number of registrations so far.
     registered: AtomicU64,
     stops: broadcast::Sender<JobId>,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// The longest waiting first.
+    /// The callers, the longest waiting first.
     callers: Vec<Caller>,
 }
 
@@ -33,8 +33,8 @@ struct Caller {
     reply: oneshot::Sender<Arc<JobView>>,
 }
 
-/// The waiters that registered before a moment. What is read of a job after that moment is news to them. To waiters that come later
-/// it may be old, because the job may have been run again before they registered.
+/// The waiters that registered before a moment. A job's state that is read after that moment is new for them. For waiters that register
+/// later it may be outdated, because the job may have run again before they registered.
 #[derive(Debug, Clone, Copy)]
 pub struct Audience(u64);
 
@@ -54,7 +54,7 @@ impl Default for Inbox {
 }
 
 impl Inbox {
-    /// Waits for a job. Register before enqueueing it, so that no reply comes too early.
+    /// Waits for a job. Register before the job is queued, so that the reply cannot come too early.
     pub fn register(self: &Arc<Self>, job: &JobId) -> Waiter {
         let (caller, reply) = oneshot::channel();
         let mut waiting = self.locked();
@@ -64,17 +64,17 @@ impl Inbox {
         Waiter { inbox: self.clone(), job: job.clone(), number, reply }
     }
 
-    /// Whether somebody waits for a job.
+    /// Whether a waiter waits for a job.
     pub fn awaits(&self, job: &JobId) -> bool {
         self.locked().contains_key(job)
     }
 
-    /// The waiters that have registered by now. To be taken before one reads how jobs ended.
+    /// Returns the waiters that have registered by now. Take it before reading how jobs ended.
     pub fn audience(&self) -> Audience {
         Audience(self.registered.load(Ordering::SeqCst))
     }
 
-    /// Tells those of an audience that wait for a job how it ended. True: there are others, which came later and wait on.
+    /// Reports the end of a job to the waiters of an audience. Returns true if later waiters remain.
     pub fn deliver(&self, job: &JobId, look: &JobView, to: Audience) -> bool {
         let mut waiting = self.locked();
         let Some(of_job) = waiting.get_mut(job) else { return false };
@@ -91,13 +91,13 @@ impl Inbox {
         true
     }
 
-    /// The jobs somebody has waited for longer than `age`.
+    /// Returns the jobs that a waiter has awaited for longer than `age`.
     pub fn older_than(&self, age: Duration) -> Vec<JobId> {
         let is_old = |waiting: &Waiting| waiting.callers.first().is_some_and(|caller| caller.since.elapsed() >= age);
         self.locked().iter().filter(|(_, waiting)| is_old(waiting)).map(|(job, _)| job.clone()).collect()
     }
 
-    /// Stop requests for jobs that this server runs; a hint, like everything here.
+    /// Returns stop requests for jobs of this server. They are hints, like everything here.
     pub fn stops(&self) -> broadcast::Receiver<JobId> {
         self.stops.subscribe()
     }
@@ -114,7 +114,7 @@ impl Inbox {
 }
 
 impl Waiter {
-    /// How the job ended: [`JobView::Ended`], or [`JobView::Missing`] if it was deleted.
+    /// Waits for the end of the job: [`JobView::Ended`], or [`JobView::Missing`] if it was deleted.
     pub async fn reply(&mut self) -> JobView {
         match (&mut self.reply).await {
             Ok(look) => Arc::unwrap_or_clone(look),

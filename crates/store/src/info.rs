@@ -13,7 +13,7 @@ use super::{Error, Inner};
 use crate::views::{Health, Queues};
 use hero_model::ScriptType;
 
-/// A system that refuses a connection does so within this.
+/// A system that refuses a connection does so within this time.
 const REFUSAL: Duration = Duration::from_millis(500);
 
 /// Counters of a script type, as the functions keep them.
@@ -36,10 +36,10 @@ pub struct StoreInfo {
 }
 
 impl Inner {
-    /// One step of SCAN, which looks at about a thousand keys.
+    /// Runs one step of SCAN, which reads about a thousand keys.
     pub(super) async fn scan_step(&self, cursor: u64, pattern: &str) -> Result<(u64, Vec<String>), Error> {
         if let Some(signpost) = self.signpost.as_ref().filter(|_| cursor == 0) {
-            // SCAN names no key: a node that has lost the slot would find nothing and not say why.
+            // SCAN names no key: a node that has lost the slot would silently find nothing.
             let _: u64 = self.commands.call(redis::cmd("EXISTS").arg(signpost)).await?;
         }
         let mut scan = redis::cmd("SCAN");
@@ -50,7 +50,7 @@ impl Inner {
 }
 
 impl Queues<'_> {
-    /// The counters of every script type that the functions know.
+    /// Returns the counters of every script type that the functions know.
     pub async fn counters(self) -> Result<BTreeMap<ScriptType, Counters>, Error> {
         let keys = self.0.members(&self.0.keys.types()).await?;
         let of = |key: String| Some((self.0.keys.parse_stats(&key)?, key));
@@ -63,14 +63,15 @@ impl Queues<'_> {
 }
 
 impl Health<'_> {
-    /// The state of Redis.
+    /// Returns the state of Redis.
     pub async fn info(self) -> Result<StoreInfo, Error> {
         let (mut info, overfull) = tokio::try_join!(store_info(&self.0.commands), self.overfull())?;
         info.warnings.extend(overfull);
         Ok(info)
     }
 
-    /// Why nobody can be reached where Redis should be, if the system says so at once: connections are refused, or there is no such socket.
+    /// Returns the reason why Redis cannot be reached, if the system reports it at once: it refuses connections, or there is no such
+    /// socket.
     pub async fn refusal(self) -> Option<String> {
         let (_, client) = self.0.commands.home().now();
         let address = client.get_connection_info().addr().clone();
@@ -91,7 +92,7 @@ impl Health<'_> {
         })
     }
 
-    /// Names where the keys of this context are, so that two contexts in one location can be told.
+    /// Returns a name for the place of this context's keys, so that two contexts in one place can be told apart.
     pub async fn location(self) -> Result<String, Error> {
         self.0.location().await
     }
@@ -124,13 +125,13 @@ async fn store_info(link: &Link) -> Result<StoreInfo, Error> {
     })
 }
 
-/// What is wrong with a policy for full memory, if it is known.
+/// Returns a warning about an eviction policy, if the policy is known.
 fn eviction_warning(policy: &str) -> Option<String> {
     let throws_away = !matches!(policy, "" | "noeviction");
     throws_away.then(|| format!("Redis throws keys away when memory is short (maxmemory-policy {policy}): jobs can vanish; set noeviction"))
 }
 
-/// Refuses a server that cannot do what the protocol needs; gives what is only unwise.
+/// Refuses a server that cannot do what the protocol needs. Returns warnings about an unwise set-up.
 pub(super) async fn check(link: &Link) -> Result<Vec<String>, Error> {
     let info: String = link.call(redis::cmd("INFO").arg("server")).await?;
     let version = info.lines().find_map(|line| line.strip_prefix("redis_version:")).unwrap_or_default().trim().to_owned();
@@ -146,14 +147,14 @@ pub(super) async fn check(link: &Link) -> Result<Vec<String>, Error> {
             "this server has no FCALL or no BLMOVE, so it is not a real Redis; install redis-server or valkey-server".into(),
         ));
     }
-    // All this is answered also by a server that still reads its data; this is not.
+    // A server that is still loading its data answers all commands above, but not this one.
     let _: String = link.call(&redis::cmd("PING")).await?;
     Ok(store_info(link).await?.warnings)
 }
 
-/// What is unwise in how a cluster is set up.
+/// Returns a warning about an unwise set-up of a cluster.
 pub(super) async fn cluster_warning(link: &Link) -> Option<String> {
-    // A user that may not read the configuration is not warned.
+    // A user who may not read the configuration gets no warning.
     let found: HashMap<String, String> = link.call(redis::cmd("CONFIG").arg("GET").arg("cluster-require-full-coverage")).await.ok()?;
     (found.values().next()? == "yes").then(|| {
         "when one node of the cluster fails, no context is served until its replica has taken over; \

@@ -8,7 +8,7 @@ use hero_model::{Attempt, Job, JobId, Status, Timestamp};
 use hero_service::away;
 
 impl Jobs<'_> {
-    /// A job, if it exists.
+    /// Returns a job, if it exists.
     pub async fn get(self, id: &JobId) -> Result<Option<Job>, Error> {
         let fields = self.0.hash(&self.0.keys.job(id)).await?;
         if fields.is_empty() {
@@ -20,13 +20,13 @@ impl Jobs<'_> {
         Ok(Some(Job { attempts: all(earlier, &job), ..job }))
     }
 
-    /// How the attempts of a job ended that others followed, the newest 16 at most.
+    /// Returns the ends of the attempts that were followed by others, at most the newest 16.
     pub async fn earlier_attempts(self, id: &JobId) -> Result<Vec<Attempt>, Error> {
         let text: Text = self.0.commands.call(redis::cmd("HGET").arg(self.0.keys.job(id)).arg("attempts")).await?;
         Ok(earlier(&text))
     }
 
-    /// Which of these jobs exist, in their order.
+    /// Returns whether each of these jobs exists, in the same order.
     pub async fn exist(self, ids: &[JobId]) -> Result<Vec<bool>, Error> {
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -38,7 +38,8 @@ impl Jobs<'_> {
         self.0.commands.pipeline(&pipeline).await
     }
 
-    /// Who created these jobs; an empty text where nobody signed or another program has spoilt the key, and nothing for one that is gone.
+    /// Returns the caller that created each job; an empty text if nobody signed or another program has spoilt the key, and nothing for a
+    /// job that is gone.
     pub async fn callers(self, jobs: &[JobId]) -> Result<Vec<Option<String>>, Error> {
         let (mut pipeline, mut keys) = (Pipeline::with_capacity(2 * jobs.len()), Vec::with_capacity(2 * jobs.len()));
         for job in jobs {
@@ -51,7 +52,7 @@ impl Jobs<'_> {
         Ok(answers.chunks_exact(2).map(of).collect())
     }
 
-    /// The statuses of jobs; nothing for one that is gone.
+    /// Returns the statuses of jobs; nothing for a job that is gone.
     pub async fn statuses(self, jobs: &[JobId]) -> Result<Vec<Option<Status>>, Error> {
         let mut pipeline = Pipeline::with_capacity(jobs.len());
         for job in jobs {
@@ -67,7 +68,7 @@ impl Jobs<'_> {
         Ok(answers.into_iter().map(status).collect())
     }
 
-    /// Whether a job still stands in a list of each of these, so that it was not let go.
+    /// Whether the job still stands in a list of each of these others, so that it was not released.
     pub async fn still_waits(self, job: &JobId, others: &[JobId]) -> Result<Vec<bool>, Error> {
         let mut pipeline = Pipeline::with_capacity(3 * others.len());
         for other in others {
@@ -79,14 +80,14 @@ impl Jobs<'_> {
         Ok(stands.chunks(3).map(|stands| stands.contains(&true)).collect())
     }
 
-    /// When a job is due that waits for its time or its next attempt.
+    /// Returns the due time of a job that waits for its time or its next attempt.
     pub async fn due_at(self, job: &JobId) -> Result<Option<Timestamp>, Error> {
         let due = self.0.commands.call(redis::cmd("ZSCORE").arg(self.0.keys.scheduled()).arg(job.as_str())).await;
         let due: Option<f64> = self.0.unspoilt(due)?;
         Ok(due.map(|millis| Timestamp::from_millis(millis as i64)))
     }
 
-    /// How many bytes the output of a job has.
+    /// Returns the size of the output of a job in bytes.
     pub async fn output_size(self, job: &JobId) -> Result<usize, Error> {
         self.0.commands.call(redis::cmd("HSTRLEN").arg(self.0.keys.job(job)).arg("output")).await
     }

@@ -36,12 +36,12 @@ impl Keys {
         Self { context, prefix: format!("{{ctx:{context}}}:") }
     }
 
-    /// The context whose keys these are.
+    /// The context of these keys.
     pub fn context(&self) -> ContextId {
         self.context
     }
 
-    /// What every key of the context begins with. Functions build the keys of jobs they meet from it.
+    /// The prefix of every key of the context. Functions build the keys of other jobs from it.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
@@ -81,7 +81,7 @@ impl Keys {
         }
     }
 
-    /// The work queue that a key names, if it is one.
+    /// Returns the work queue that a key names, if it names one.
     pub fn parse_work(&self, key: &str) -> Option<Queue> {
         let rest = key.strip_prefix(&self.prefix)?.strip_prefix("hero:q:work:type:")?;
         let mut parts = rest.split(':');
@@ -118,22 +118,22 @@ impl Keys {
         self.key(format_args!("q:scheduled"))
     }
 
-    /// Running jobs, by the time their lease is over.
+    /// Running jobs, by the end of their lease.
     pub fn leases(&self) -> String {
         self.key(format_args!("q:leases"))
     }
 
-    /// Ids that came before their hash, by the time to look again; the member also names the queue.
+    /// Ids that arrived before their hash, by the time of the next check. The member also names the queue.
     pub fn unwritten(&self) -> String {
         self.key(format_args!("q:unwritten"))
     }
 
-    /// Jobs in queues and jobs of foreign actors, by the time to look at them again.
+    /// Queued jobs and jobs of foreign actors, by the time of the next check.
     pub fn watched(&self) -> String {
         self.key(format_args!("q:watched"))
     }
 
-    /// Queues from which nothing is taken, by the keys of their normal priority.
+    /// Paused queues, by the keys of their normal priority.
     pub fn paused(&self) -> String {
         self.key(format_args!("meta:paused"))
     }
@@ -143,23 +143,23 @@ impl Keys {
         self.key(format_args!("meta:fair"))
     }
 
-    /// Queues in which ids were left whose jobs do not run from there.
+    /// Queues that hold stale ids, whose jobs do not run from there.
     pub fn with_left(&self) -> String {
         self.key(format_args!("meta:left"))
     }
 
-    /// The ids that were left in a work queue, named by its key, and how often.
+    /// The stale ids in a work queue, named by its key, and how often each occurs.
     pub fn left(&self, work: &str) -> String {
         let rest = work.strip_prefix(&self.prefix).and_then(|key| key.strip_prefix("hero:q:work:")).unwrap_or(work);
         self.key(format_args!("q:left:{rest}"))
     }
 
-    /// The script types that found no room in their context, by when that was.
+    /// The script types that found no room in their context, by the time when that happened.
     pub fn capped(&self) -> String {
         self.key(format_args!("q:capped"))
     }
 
-    /// What a work queue, named by its key, keeps of jobs sorted by caller: `ring`, `held`, or `of:` and a digest of the caller.
+    /// A part of the jobs that a work queue, named by its key, keeps sorted by caller: `ring`, `held`, or `of:` and a digest of the caller.
     pub fn fair_part(&self, work: &str, what: &str) -> String {
         let rest = work.strip_prefix(&self.prefix).and_then(|key| key.strip_prefix("hero:q:work:")).unwrap_or(work);
         self.key(format_args!("q:fair:{rest}:{what}"))
@@ -170,7 +170,7 @@ impl Keys {
         self.key(format_args!("q:release"))
     }
 
-    /// Jobs of the conveyor layout that ended and are to be closed, by the time to look.
+    /// Jobs of the conveyor layout that ended and are to be closed, by the time of the next check.
     pub fn conveyor_ends(&self) -> String {
         self.key(format_args!("q:conveyor"))
     }
@@ -190,7 +190,7 @@ impl Keys {
         self.key(format_args!("rel:{id}:children"))
     }
 
-    /// The children of a job that may run and are not closed.
+    /// The children of a job that may run and have not closed.
     pub fn active(&self, id: &JobId) -> String {
         self.key(format_args!("rel:{id}:active"))
     }
@@ -200,27 +200,27 @@ impl Keys {
         self.key(format_args!("rel:{id}:onComplete"))
     }
 
-    /// The script types that only our actors take; the key has an older word for them.
+    /// The script types that only actors of hero take; the key has an older word for them.
     pub fn native_only(&self) -> String {
         self.key(format_args!("meta:calm"))
     }
 
-    /// Script types, by the time of the last sign that a foreign actor takes them.
+    /// Script types, by the time of the last sign of a foreign actor that takes them.
     pub fn foreign(&self) -> String {
         self.key(format_args!("meta:foreign"))
     }
 
-    /// What a live actor says of itself.
+    /// The presence of a live actor.
     pub fn presence(&self, script_type: &ScriptType, group: &Name, instance: u32) -> String {
         self.key(format_args!("meta:actor:inst:{script_type}:{group}:{instance}"))
     }
 
-    /// What the keys of all presences look like, for SCAN.
+    /// The pattern of all presence keys, for SCAN.
     pub fn presence_pattern(&self) -> String {
         self.key(format_args!("meta:actor:inst:*"))
     }
 
-    /// The actor that a presence key names, if it is one.
+    /// Returns the actor that a presence key names, if it names one.
     pub fn parse_presence(&self, key: &str) -> Option<(ScriptType, Name, u32)> {
         let rest = key.strip_prefix(&self.prefix)?.strip_prefix("hero:meta:actor:inst:")?;
         let mut parts = rest.split(':');
@@ -228,14 +228,14 @@ impl Keys {
         parts.next().is_none().then_some(actor)
     }
 
-    /// Says that a server lives, although its actors lost their registrations to others.
+    /// The sign of life of a server whose actors lost their registrations to others.
     pub fn displaced(&self, server: &str) -> String {
         self.key(format_args!("meta:displaced:{server}"))
     }
 
-    /// What the keys of all jobs, indexes and counters look like, for SCAN. Some others do, too.
+    /// The pattern of the keys of all jobs, indexes and counters, for SCAN. Some other keys match, too.
     ///
-    /// In context 0 `actor:{n}` does, too: one SCAN takes one pattern, and this one is of both beginnings.
+    /// In context 0 the keys `actor:{n}` match as well, because one SCAN takes one pattern, which must cover both prefixes.
     pub fn walk_pattern(&self) -> String {
         if self.context == ContextId(0) {
             return format!("{}[ah][ce][rt]o[r:][ijm:]*", self.prefix);
@@ -243,23 +243,23 @@ impl Keys {
         self.key(format_args!("[ijm]*"))
     }
 
-    /// The identity that a key names, if it is one.
+    /// Returns the identity that a key names, if it names one.
     pub fn parse_identity(&self, key: &str) -> Option<IdentityId> {
         let number = key.strip_prefix(&self.prefix)?.strip_prefix("actor:")?;
         IdentityId::of_caller(number)
     }
 
-    /// The job that a key names, if it is one.
+    /// Returns the job that a key names, if it names one.
     pub fn parse_job(&self, key: &str) -> Option<JobId> {
         key.strip_prefix(&self.prefix)?.strip_prefix("hero:job:")?.parse().ok()
     }
 
-    /// The presence keys of actors that were seen.
+    /// The presence keys of known actors.
     pub fn actors(&self) -> String {
         self.key(format_args!("meta:actors"))
     }
 
-    /// The work queues that were used.
+    /// The work queues that have been used.
     pub fn queues(&self) -> String {
         self.key(format_args!("meta:queues"))
     }
@@ -269,27 +269,27 @@ impl Keys {
         self.key(format_args!("meta:queue:stats:{script_type}"))
     }
 
-    /// The script type whose counters a key names.
+    /// Returns the script type whose counters a key names.
     pub fn parse_stats(&self, key: &str) -> Option<ScriptType> {
         key.strip_prefix(&self.prefix)?.strip_prefix("hero:meta:queue:stats:")?.parse().ok()
     }
 
-    /// The counters that exist, by their keys.
+    /// The existing counters, by their keys.
     pub fn types(&self) -> String {
         self.key(format_args!("meta:types"))
     }
 
-    /// When leases were last looked at, and until when none is over.
+    /// The time of the last check of leases, and the time until which no lease ends.
     pub fn reaped(&self) -> String {
         self.key(format_args!("meta:reaped"))
     }
 
-    /// What tells this Redis from every other.
+    /// The identity of this Redis.
     pub fn redis_id(&self) -> String {
         self.key(format_args!("meta:identity"))
     }
 
-    /// Every state change.
+    /// The stream of all state changes.
     pub fn events(&self) -> String {
         self.key(format_args!("events"))
     }
@@ -299,17 +299,17 @@ impl Keys {
         self.key(format_args!("log:{id}"))
     }
 
-    /// The job, flow or schedule that an idempotency key stands for; `digest` is the SHA-256 of caller and key.
+    /// The job, flow or schedule of an idempotency key; `digest` is the SHA-256 of caller and key.
     pub fn idempotency(&self, digest: &str) -> String {
         self.key(format_args!("idem:{digest}"))
     }
 
-    /// The channel that says that work of a type arrived; its name in Redis has an older word for it.
+    /// The channel that announces new work of a type; its name in Redis has an older word for it.
     pub fn wake_up(&self, script_type: &ScriptType) -> String {
         format!("hero:bell:{}:{script_type}", self.context)
     }
 
-    /// What all channels of replies begin with; a server's id follows.
+    /// The prefix of all reply channels; a server's id follows.
     pub fn inbox_prefix() -> &'static str {
         "hero:inbox:"
     }

@@ -2,10 +2,10 @@ use crate::keys::Keys;
 use crate::views::Queues;
 use hero_model::{ContextId, Name, Priority, Queue, ScriptType, Target};
 
-/// Which other layouts a pool serves: it takes from their queues, too, after its own.
+/// The other layouts that a pool serves. It takes from their queues after its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layouts {
-    /// The legacy workers it stands for: their work queues and their stop queues.
+    /// The legacy workers that it replaces, with their work queues and their stop queues.
     pub worker_ids: Vec<Name>,
     /// The rhailib circles whose tasks it takes.
     pub circles: Vec<Name>,
@@ -20,56 +20,56 @@ impl Layouts {
         Self { worker_ids: name.clone(), circles: name, runner: true }
     }
 
-    /// No layout but our own.
+    /// Only hero's own layout.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// The name that a script type is by default in other layouts.
+    /// The default name of a script type in other layouts.
     pub fn name(script_type: &ScriptType) -> Name {
         script_type.as_str().parse().expect("a script type is a name")
     }
 }
 
-/// Which queues new jobs go to. It is noted in each job, so that its retries go where its first attempt went.
+/// The queues for new jobs. The choice is stored in each job, so that retries go to the same queues as the first attempt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Push {
-    /// Ours alone.
+    /// Only hero's own queue.
     #[default]
     Canonical,
-    /// Ours, and a legacy queue, the *shadow* of ours: `hero:work_queue:{worker_id}` where a worker was named, else
-    /// `hero:job:actor_queue:{script_type}`. Whoever takes a job first has it.
+    /// hero's own queue and a legacy queue, its *shadow*: `hero:work_queue:{worker_id}` if a worker was named, else
+    /// `hero:job:actor_queue:{script_type}`. The first worker that takes a job has it.
     ///
-    /// A job that starts with an actor of this process in the call that stores it is in no queue at all. A job for a group or an
-    /// instance has a shadow only if it names a worker.
+    /// A direct start is in no queue at all. A job for a group or an instance has a shadow only if it names a worker.
     Both,
-    /// The shadow alone, for workers that know only legacy queues: `hero:work_queue:{worker_id}`. Where no worker was named, the
-    /// script type is its name, and the job's hash says so.
+    /// Only the shadow, for workers that know only legacy queues: `hero:work_queue:{worker_id}`. If no worker was named, the script type is
+    /// its name, and the job's hash says so.
     Legacy,
 }
 
-/// Where an actor of another layout would look for jobs and for requests to stop them.
+/// The queues where an actor of another layout would look for jobs, and for requests to stop them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LayoutQueues {
-    /// Each with its layout.
+    /// The queues, each with its layout.
     pub(super) queues: Vec<(&'static str, String)>,
-    /// Requests to stop jobs.
+    /// The queues of stop requests.
     pub(super) stops: Vec<String>,
 }
 
 impl LayoutQueues {
-    /// The queues alone.
+    /// Returns the keys of the job queues.
     pub fn keys(&self) -> impl Iterator<Item = &String> {
         self.queues.iter().map(|(_, key)| key)
     }
 
-    /// The queues with requests to stop jobs.
+    /// Returns the queues of stop requests.
     pub fn stops(&self) -> &[String] {
         &self.stops
     }
 }
 
-/// The keys of the queues from which a pool takes jobs in any context of a Redis that is no cluster, but for those of instances.
+/// Returns the keys of the queues from which a pool takes jobs, in any context of a Redis that is no cluster, without the queues of
+/// instances.
 pub fn queues_of_pool(
     script_type: &ScriptType,
     group: &Name,
@@ -97,7 +97,7 @@ fn queues(keys: &Keys, script_type: &ScriptType, layouts: &Layouts) -> Vec<(&'st
 }
 
 impl Queues<'_> {
-    /// The queues of other layouts for a pool of a type.
+    /// Returns the queues of other layouts for a pool of a type.
     pub fn of_layouts(self, script_type: &ScriptType, layouts: &Layouts) -> LayoutQueues {
         let keys = &self.0.keys;
         LayoutQueues {

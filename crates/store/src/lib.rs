@@ -41,7 +41,7 @@ mod library_refusal;
 mod list;
 mod log;
 mod mailboxes;
-/// A private Redis: started, looked after, and ended.
+/// A private Redis server: starts, supervises and ends it.
 pub mod managed;
 mod members;
 mod memory;
@@ -72,7 +72,7 @@ mod setback;
 mod spoilt;
 mod subscriber;
 mod survey;
-/// The methods of a store, by what they concern.
+/// The methods of a store, grouped by subject.
 pub mod views;
 mod wake_up;
 
@@ -138,18 +138,18 @@ use connection::Link;
 use hero_model::{ContextId, ServerId};
 use home::Home;
 
-/// How long things last.
+/// The lifetimes of leases and jobs.
 #[derive(Debug, Clone)]
 pub struct Periods {
-    /// A running job belongs to its actor for so long, unless renewed.
+    /// A running job belongs to its actor for this time, unless the lease is renewed.
     pub lease: Duration,
-    /// A finished job is kept for so long.
+    /// A finished job is kept for this time.
     pub keep_finished: Duration,
-    /// A finished job of `run_and_wait` is kept for so long.
+    /// A finished job of `run_and_wait` is kept for this time.
     pub keep_waited: Duration,
-    /// A job that ended badly is kept for so long.
+    /// A job that ended in error is kept for this time.
     pub keep_error: Duration,
-    /// A job that is never started is stopped after so long.
+    /// A job that is never started is stopped after this time.
     pub keep_created: Duration,
 }
 
@@ -168,22 +168,21 @@ impl Default for Periods {
 
 /// The jobs of one context.
 ///
-/// Cheap to clone. A write whose answer got lost may have been executed; every write can be repeated or is refused the
-/// second time.
+/// Cheap to clone. A write whose answer got lost may have been executed. Every write can be repeated, or is refused the second time.
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
 
 struct Inner {
     keys: Keys,
     database: i64,
-    /// In a cluster, a key that shows where the context is.
+    /// In a cluster, a key by which nodes find the context.
     signpost: Option<String>,
     server: ServerId,
-    /// What functions are told of this server: the first argument in `request.lua`.
+    /// The server's argument for functions: the first one in `request.lua`.
     server_argument: String,
     clock: Clock,
     periods: Periods,
-    /// How it was made.
+    /// The settings that the store was made with.
     settings: Settings,
     bounds: bounds::Bounds,
     memory: memory::Memory,
@@ -201,46 +200,46 @@ struct Inner {
     /// Permits to read long results.
     readers: tokio::sync::Semaphore,
     changes: Changes,
-    /// Told when a job ended in this process whose relatives are to be released.
+    /// Notified when a job ended in this process whose relatives are to be released.
     releases: tokio::sync::Notify,
     create: Batch<NewJob, Created>,
-    /// Those that are large: others shall not wait for so much to be sent.
+    /// The large ones, so that others do not wait while so much data is sent.
     create_large: Batch<NewJob, Created>,
-    /// Those whose relations have to be followed.
+    /// The jobs whose relations must be followed.
     related: Batch<related::Related, Created>,
     relation_budget: relation_budget::RelationBudget,
-    /// For the groups that callers stage at a time.
+    /// The room of each caller for groups that it stages at a time.
     staging_rooms: caller_rooms::CallerRooms,
     start: Batch<hero_model::JobId, Started>,
 }
 
-/// What a store needs to know.
+/// The settings of a store.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where Redis is.
+    /// The address of Redis.
     pub endpoint: Endpoint,
     /// The context whose jobs these are.
     pub context: ContextId,
-    /// This start of this process.
+    /// The id of this start of this process.
     pub server: ServerId,
-    /// How long things last.
+    /// The lifetimes of leases and jobs.
     pub periods: Periods,
-    /// No queue gets longer.
+    /// The most jobs in a queue.
     pub queue_limit: usize,
-    /// Which queues jobs go to.
+    /// The queues for new jobs.
     pub push: Push,
 }
 
 impl Store {
-    /// Prepares a store and checks that Redis is there, is able, and is set up for jobs.
+    /// Prepares a store, and checks that Redis is there, is suitable, and is set up for jobs.
     ///
-    /// Gives what is wrong with the set-up but can be lived with, too.
+    /// Also returns warnings about a set-up that works but is unwise.
     pub async fn connect(settings: Settings) -> Result<(Self, Vec<String>), Error> {
         let (home, keys) = Home::find(&settings.endpoint, settings.context).await?;
         let home = Arc::new(home);
         let commands = Arc::new(Link::to(&home)?);
         let mut warnings = match info::check(&commands).await {
-            // A link tries again and again; one attempt alone says what is wrong.
+            // A link retries again and again. A single attempt finds the cause.
             Err(Error::Deadline(deadline)) => {
                 commands.blocking().await?;
                 return Err(Error::Deadline(deadline));
@@ -295,7 +294,7 @@ impl Store {
         self.0.keys.context()
     }
 
-    /// Labels for a metric of this context: these, and the context unless it is 0.
+    /// Returns the labels of a metric of this context: these, and the context unless it is 0.
     pub fn labels<const N: usize>(&self, labels: [(&'static str, String); N]) -> Vec<metrics::Label> {
         let context = (self.context() != ContextId(0)).then(|| ("context", self.context().to_string()));
         labels.into_iter().chain(context).map(|(name, value)| metrics::Label::new(name, value)).collect()
@@ -306,7 +305,7 @@ impl Store {
         &self.0.keys
     }
 
-    /// This start of this process.
+    /// The id of this start of this process.
     pub fn server(&self) -> &ServerId {
         &self.0.server
     }
@@ -316,7 +315,7 @@ impl Store {
         &self.0.clock
     }
 
-    /// How long things last.
+    /// The lifetimes of leases and jobs.
     pub fn periods(&self) -> &Periods {
         &self.0.periods
     }
@@ -326,12 +325,12 @@ impl Store {
         &self.0.inbox
     }
 
-    /// What wakes the pools of this process.
+    /// The wake-ups of the pools of this process.
     pub fn wake_ups(&self) -> &WakeUps {
         &self.0.wake_ups
     }
 
-    /// Which pools of this process have room.
+    /// The room of the pools of this process for direct starts.
     pub fn direct_starts(&self) -> &DirectStarts {
         &self.0.direct_starts
     }

@@ -1,8 +1,8 @@
-//! The library of Redis Functions: every transition of a job, and what they share.
+//! The library of Redis Functions: every transition of a job, and the code that the functions share.
 //!
-//! `src/lua` has a file for each subject and, below `functions`, one for each function. They are joined in the order in which they stand here
-//! into one text, each in a function of its own, so that a file sees no more of another one than what that gives. The library is named after its
-//! contents: servers of two versions have a library each in the same Redis, and none takes away the other's.
+//! `src/lua` has one file for each subject and, below `functions`, one for each function. They are joined into one text in the order below.
+//! Each file is wrapped in a function, so that other files see only what it returns. The library is named after its contents: servers of
+//! two versions have a library each in the same Redis, and neither deletes the other's.
 
 use std::sync::LazyLock;
 
@@ -19,17 +19,17 @@ macro_rules! files {
     };
 }
 
-/// What functions share, in the order in which it builds on each other.
+/// The shared modules, each after the modules that it uses.
 const MODULES: Files = files!("lua/",
     "commands" "values" "keys" "time" "request" "leases" "notes" "jobs" "attempts" "news" "coordinator" "flows" "layouts" "ends" "queues" "routing" "relations" "links" "cycles" "index"
     "filter" "foreign" "awaited" "schedules" "conveyor" "fair" "incoming" "limit" "masks" "objects" "access" "calling" "once" "envelopes" "messages" "message_jobs" "unsent" "setback"
 );
 
-/// The globals that functions use most, as locals: a function of a library looks every other one up in two tables.
+/// The most used globals, as locals: a function of a library looks up every other global in two tables.
 const GLOBALS: &str = "local redis, string, math, table, next, pairs, ipairs, type, tonumber, unpack = \
                        redis, string, math, table, next, pairs, ipairs, type, tonumber, unpack\n";
 
-/// What can be called.
+/// The functions that servers call.
 const FUNCTIONS: Files = files!("lua/functions/",
     "acknowledge_message" "admit_identities" "advance_flow" "announce_change" "bury_context" "claim_post" "clean_status_index" "close_context" "close_conveyor"
     "commit_jobs" "complete_message" "control" "create" "create_flow" "create_token" "current_state" "declare_indexes" "delete" "delete_identity" "delete_message"
@@ -43,30 +43,30 @@ const FUNCTIONS: Files = files!("lua/functions/",
     "unschedule" "unstage_jobs" "wait"
 );
 
-/// What actors in any language call.
+/// The functions that actors in any language call.
 const PUBLIC: Files = files!("lua/public/", "claim" "renew" "finish" "fail" "release" "log" "progress" "present");
 
-/// The name of the library with the latter, and what stands before their names.
+/// The name of the library with these functions, and the prefix of their names.
 pub(super) const PUBLIC_NAME: &str = "hero";
 
-/// What carries out the calls of actors in any language.
+/// The code that executes the calls of actors in any language.
 const PUBLIC_CALLS: &str = include_str!("lua/public.lua");
 
-/// Stands for the name of the library in its text.
+/// The placeholder for the name of the library in its text.
 const NAME: &str = "LIBRARY_NAME";
 
-/// What carries out the calls; it stands behind all functions.
+/// The code that executes the calls; it follows after all functions.
 const REGISTRATION: &str = include_str!("lua/registration.lua");
 
-/// What a function may do, from the first line of its file. Redis refuses one without flags as a whole while its memory is full, before its first
-/// write.
+/// The flags of a function, from the first line of its file. While the memory of Redis is full, Redis refuses a function without flags as a
+/// whole, before its first write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flags {
-    /// It writes what needs memory.
+    /// It writes and needs memory.
     None,
-    /// It is for what must go on while memory is full: it records, renews, releases, frees, or takes next to nothing.
+    /// It must work while memory is full: it records, renews, releases, frees, or takes very little.
     AllowOom,
-    /// It only reads, and is never refused for want of memory or disk.
+    /// It only reads, and Redis never refuses it for lack of memory or disk.
     NoWrites,
 }
 
@@ -92,27 +92,27 @@ impl Flags {
     }
 }
 
-/// The library as this version has it.
+/// The library of this version.
 pub(super) struct Library {
     /// Its name, which begins with [`Library::PREFIX`].
     pub(super) name: String,
-    /// Its text, as FUNCTION LOAD takes it.
+    /// Its text for FUNCTION LOAD.
     pub(super) code: String,
-    /// The same as scripts, by what their functions may do.
+    /// The same as scripts, one for each kind of flags.
     scripts: [Script; 3],
 }
 
-/// The library as a script, which does the same and makes all of it anew each time.
+/// The library as a script. It does the same, but builds all functions again for each call.
 pub(super) struct Script {
     pub(super) code: String,
     pub(super) sha: String,
 }
 
-/// The library as this version has it.
+/// The library of this version.
 pub(super) static LIBRARY: LazyLock<Library> = LazyLock::new(|| Library::of(FUNCTIONS));
 
 impl Library {
-    /// What the name of each of our libraries begins with.
+    /// The prefix of the names of all libraries of hero.
     pub(super) const PREFIX: &str = "hero_";
 
     fn of(functions: Files) -> Self {
@@ -123,12 +123,12 @@ impl Library {
         Self { code: format!("#!lua name={name}\n{body}"), name, scripts }
     }
 
-    /// The name of one of its functions.
+    /// Returns the full name of one of its functions.
     pub(super) fn function(&self, function: &str) -> String {
         format!("{}_{function}", self.name)
     }
 
-    /// The script that does what a function does, by the name of the function.
+    /// Returns the script with the flags of this function.
     pub(super) fn script_for(&self, function: &str) -> &Script {
         let own = function.strip_prefix(&self.name).and_then(|rest| rest.strip_prefix('_'));
         let flags = own.and_then(|own| FUNCTIONS.iter().find(|(name, _)| *name == own)).map_or(Flags::None, |(_, code)| Flags::of(code));
@@ -136,20 +136,20 @@ impl Library {
     }
 }
 
-/// The public half as this version has it: the same functions, by names that stay.
+/// The public library of this version: the same functions, under names that stay.
 pub(super) static PUBLIC_LIBRARY: LazyLock<Public> = LazyLock::new(Public::new);
 
 /// The functions that actors in any language call.
 pub(super) struct Public {
-    /// This version of them: that of the program, and what tells one build from another.
+    /// Its version: that of the program, and a digest that tells builds apart.
     pub(super) version: String,
-    /// The text, as FUNCTION LOAD takes it.
+    /// Its text for FUNCTION LOAD.
     pub(super) code: String,
 }
 
 impl Public {
     fn new() -> Self {
-        // Inner names, so that a public `renew` can use the one of ours.
+        // The public functions get inner names, so that a public `renew` can call hero's own.
         let used: Vec<(String, &str)> = FUNCTIONS
             .iter()
             .filter(|(name, _)| matches!(*name, "fetch" | "renew"))
@@ -170,8 +170,8 @@ impl Public {
         Self { code: format!("#!lua name={PUBLIC_NAME}\n{body}{says}"), version }
     }
 
-    /// Whether the version that a Redis has is to give way to this one: it is older. Of two builds of one version the greater digest stays,
-    /// whichever that is, so that they do not take turns.
+    /// Whether this version replaces the one in Redis: that one is older. Of two builds of one version the one with the greater digest
+    /// stays, so that they do not replace each other again and again.
     pub(super) fn replaces(&self, version: &str) -> bool {
         fn parts(version: &str) -> (Vec<u64>, &str) {
             let (number, digest) = version.split_once(' ').unwrap_or((version, ""));
@@ -194,19 +194,20 @@ impl Script {
     }
 }
 
-/// A script in which some Lua stands behind what functions share, for tests of that. Its ARGV begin with what every function is given.
+/// Returns a script of the shared modules and some Lua after them, for tests of the modules. Its ARGV begin with the arguments of every
+/// function.
 #[doc(hidden)]
 pub fn script_behind_the_modules(code: &str) -> String {
     format!("{}local refusal = request.enter(KEYS, ARGV)\nif refusal then return refusal end\n{code}", modules())
 }
 
-/// What functions share, in its order, each file with the name under which others know it.
+/// Returns the shared modules in order, each file with the name under which others know it.
 fn modules() -> String {
     let modules = MODULES.iter().map(|(name, code)| format!("local {name} = (function()\n{code}end)()\n"));
     [GLOBALS.to_owned()].into_iter().chain(modules).collect()
 }
 
-/// The whole: what is shared, the functions, and what registers them.
+/// Returns the whole text: the modules, the functions, and their registration.
 fn body(functions: Files) -> String {
     let registered = functions.iter().map(|(name, code)| {
         let callback = format!("function(given, argv) return carry_out('{name}', given, argv) end");
@@ -216,7 +217,7 @@ fn body(functions: Files) -> String {
     [&*made(functions.iter().copied()), REGISTRATION, &*registered].concat()
 }
 
-/// What makes everything that functions need, and the functions themselves.
+/// Returns the code that builds the modules and the functions.
 fn made<'a>(functions: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let functions: String = functions.map(|(name, code)| format!("functions.{name} = (function()\n{code}end)()\n")).collect();
     let shared = modules();

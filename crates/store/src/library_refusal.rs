@@ -2,16 +2,16 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// After a library could not be loaded, scripts do its work for so long.
+/// After a library could not be loaded, scripts replace it for this long.
 const LASTS: Duration = Duration::from_secs(10);
 
-/// Since when a Redis refuses to load the library, if it does, and what was said of that.
+/// The time since which a Redis refuses to load the library, if it does, and the log messages about it so far.
 #[derive(Default)]
 pub(super) struct LibraryRefusal {
     since: Mutex<Option<Instant>>,
-    /// Whether it was told that scripts do the work,
+    /// Whether the log says that scripts do the work,
     told: AtomicBool,
-    /// and that there are no functions for actors in other languages.
+    /// and whether it says that actors in other languages have no functions.
     told_of_public: AtomicBool,
 }
 
@@ -20,7 +20,7 @@ impl LibraryRefusal {
         self.since.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).is_some_and(|since| since.elapsed() < LASTS)
     }
 
-    /// It refuses. What is told of that is told once, until it takes the library again.
+    /// Records that Redis refuses the library. The log says so once until Redis takes it again.
     pub(super) fn note(&self, error: &redis::RedisError) {
         *self.since.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Instant::now());
         if !self.told.swap(true, Ordering::Relaxed) {
@@ -28,19 +28,19 @@ impl LibraryRefusal {
         }
     }
 
-    /// It refuses the functions for actors in other languages.
+    /// Records that Redis refuses the functions for actors in other languages.
     pub(super) fn note_public(&self, error: &redis::RedisError) {
         if !self.told_of_public.swap(true, Ordering::Relaxed) {
             tracing::warn!(%error, "Redis does not load the functions for actors in other languages, so those cannot work here");
         }
     }
 
-    /// It has taken the library.
+    /// Records that Redis has taken the library.
     pub(super) fn is_over(&self) {
         self.told.store(false, Ordering::Relaxed);
     }
 
-    /// It has taken those for actors in other languages.
+    /// Records that Redis has taken the functions for actors in other languages.
     pub(super) fn is_over_for_public(&self) {
         self.told_of_public.store(false, Ordering::Relaxed);
     }

@@ -12,44 +12,45 @@ use hero_model::{Job, JobFilter, JobId, JobPage, Status, Timestamp};
 use page_start::PageStart;
 use times::Times;
 
-/// How many jobs are looked at in vain for one page.
+/// The most jobs that are checked in vain for one page.
 const LOOKED_AT: usize = 20_000;
-/// How many of them are looked at by one call.
+/// The number of jobs that one call checks.
 const STRIDE: usize = 1024;
-/// How long jobs are looked at in vain for one page: a page with few jobs, or none, is better than a late one.
+/// The longest time for which jobs are checked in vain for one page: a page with few jobs, or none, is better than a late one.
 const LOOKED_FOR: Duration = Duration::from_millis(25);
-/// That time counts where less than one of so many jobs is found.
+/// The time limit applies if fewer than one in this many checked jobs pass.
 const FEW: usize = 8;
-/// How many jobs a look at an empty hour counts for. Foreign programs may have listed any number of hours.
+/// Reading an empty hour counts as checking this many jobs. Foreign programs may have listed any number of hours.
 const EMPTY_HOUR: usize = 32;
-/// The most jobs that are read at a time.
+/// The most jobs read at a time.
 const CHUNK: usize = 128;
-/// The fewest jobs that are read at a time after the first ones, however few the page takes: what functions let pass may not pass in the end.
+/// The fewest jobs read at a time after the first ones, even if the page needs fewer: jobs that pass the functions may fail the whole
+/// filter.
 const CHUNK_AT_LEAST: usize = 32;
-/// The most bytes that are read of what filters compare, where it is too long to be read with the rest.
+/// The most bytes of compared fields that are read at once if they are too long to be read with the other fields.
 const COMPARED_AT_ONCE: usize = 16 * 1024 * 1024;
-/// A filter does not see values that are longer, in bytes. No job that was created here has such values.
+/// A filter ignores longer values, in bytes. Jobs created by hero have none.
 pub(super) const COMPARED: usize = 1024 * 1024;
 
-/// A page that is being filled.
+/// A page under construction.
 struct Page {
     jobs: Vec<Job>,
-    /// How many more jobs may come.
+    /// The number of jobs that still fit.
     limit: usize,
-    /// How many more bytes of JSON may come.
+    /// The number of bytes of JSON that still fit.
     bytes: usize,
-    /// How many more bytes may be read to compare.
+    /// The number of bytes that may still be read for comparisons.
     comparing: usize,
-    /// How many jobs were read.
+    /// The number of jobs read.
     read: usize,
-    /// How many jobs were looked at, those in the page included.
+    /// The number of jobs checked, including those in the page.
     looked_at: usize,
-    /// For how long jobs were looked at where few were found.
+    /// The time spent on checks that found few jobs.
     in_vain: Duration,
 }
 
 impl Page {
-    /// Takes a job, unless there is no room. The first always finds some.
+    /// Takes a job if there is room. The first job always fits.
     fn take(&mut self, job: &Job) -> bool {
         let size = json(job).len() + 1;
         if self.limit == 0 || size > self.bytes && !self.jobs.is_empty() {
@@ -60,12 +61,12 @@ impl Page {
         true
     }
 
-    /// How many jobs to look for that may pass.
+    /// The number of candidates to look for.
     fn wanted(&self) -> usize {
         self.limit.clamp(CHUNK_AT_LEAST, CHUNK)
     }
 
-    /// Notes that so many jobs were looked at since then, and so many of them came into the page.
+    /// Records that this many jobs were checked since a time, and how many of them came into the page.
     fn looked(&mut self, jobs: usize, came: usize, since: Instant) {
         self.looked_at += jobs;
         if came * FEW < jobs {
@@ -73,10 +74,10 @@ impl Page {
         }
     }
 
-    /// Whether the page ends here.
+    /// Whether the page is complete.
     fn is_over(&self) -> bool {
         let in_vain = self.looked_at - self.jobs.len().min(self.looked_at);
-        // The first looks are made in any case, however slow Redis is.
+        // The first checks are made in any case, however slow Redis is.
         let long = in_vain > STRIDE && self.in_vain >= LOOKED_FOR;
         self.limit == 0 || self.comparing == 0 || in_vain >= LOOKED_AT || long
     }
@@ -86,15 +87,16 @@ impl Page {
     }
 }
 
-/// What became of a page that was to be filled from the index of a status.
+/// The result of filling a page from the index of a status.
 enum Filled {
-    /// The page is filled, and here the next one begins.
+    /// The page is complete. The next one begins here.
     Done(Option<PageStart>),
-    /// Not all jobs of the status stand there, or too many: it goes on in the index by hour, from a position or from the newest job.
+    /// The index does not have all jobs of the status, or has too many: continue in the index by hour, from a position or from the newest
+    /// job.
     ByHour(Option<(String, usize)>),
 }
 
-/// What is looked for.
+/// The filter of a list, with the fields and conditions that it compares.
 struct Search<'a> {
     filter: &'a JobFilter,
     fields: Vec<&'static str>,
@@ -103,12 +105,12 @@ struct Search<'a> {
 }
 
 impl Jobs<'_> {
-    /// A page of jobs, newest first. Foreign jobs are in it once an actor or the indexer has seen them.
+    /// Returns a page of jobs, the newest first. Foreign jobs are listed once an actor or the indexer has seen them.
     ///
-    /// It ends when it holds `limit` jobs, or `bytes` of JSON, or many others had to be looked at. What is long is not in it.
+    /// The page ends with `limit` jobs, with `bytes` of JSON, or after many other jobs were checked. Long values are left out.
     ///
-    /// Jobs that ended in error, and jobs that have not ended where these are few, are found without a look at others. No job is looked at whose time
-    /// is out of the bounds. Of all others only so many are looked at for a page that it comes soon, even if it is empty.
+    /// Jobs that ended in error, and jobs that have not ended if these are few, are found without checking others. Jobs outside of the time
+    /// bounds are never checked. Of all others only so many are checked that the page comes soon, even if it is empty.
     pub async fn list(self, filter: &JobFilter, cursor: Option<&str>, limit: usize, bytes: usize) -> Result<Option<JobPage>, Error> {
         let start = match cursor.map(str::parse) {
             None => None,
@@ -124,7 +126,7 @@ impl Jobs<'_> {
                 let next = self.list_by_hour(&mut page, &search, Some((hour, end))).await?;
                 return Ok(Some(page.ends(next)));
             }
-            // The cursor is one of a list with another filter.
+            // The cursor belongs to a list with another filter.
             (Some(PageStart::Since(_)), None) => return Ok(None),
             (Some(PageStart::Since(since)), status) => (Some(since), status),
             (None, status) => (None, status),
@@ -142,7 +144,7 @@ impl Jobs<'_> {
 }
 
 impl Maintenance<'_> {
-    /// The hours in which jobs were created, oldest first.
+    /// Returns the hours in which jobs were created, the oldest first.
     pub async fn index_hours(self) -> Result<Vec<String>, Error> {
         let keys = self.0.members(&self.0.keys.hours()).await?;
         Ok(keys.iter().filter_map(|key| self.0.keys.parse_index(key)).map(ToOwned::to_owned).collect())
@@ -150,7 +152,7 @@ impl Maintenance<'_> {
 }
 
 impl Jobs<'_> {
-    /// Fills a page from where the jobs of a status stand.
+    /// Fills a page from the index of a status.
     async fn list_of_status(self, page: &mut Page, search: &Search<'_>, status: Status, mut from: Option<Since>) -> Result<Filled, Error> {
         loop {
             let (began, before) = (Instant::now(), page.jobs.len());
@@ -171,13 +173,13 @@ impl Jobs<'_> {
             }
         }
         let Some((time, _)) = from else { return Ok(Filled::ByHour(None)) };
-        // Some of the same moment may come twice; none is left out.
+        // Some jobs of the same moment may come twice, but none is left out.
         let hour = Timestamp::from_millis(time).hour();
         let end = self.position_of(&hour, time.saturating_add(1)).await?;
         Ok(Filled::ByHour(Some((hour, end))))
     }
 
-    /// Fills a page from the index by hour, and gives where the next begins.
+    /// Fills a page from the index by hour. Returns the start of the next page.
     async fn list_by_hour(self, page: &mut Page, search: &Search<'_>, from: Option<(String, usize)>) -> Result<Option<PageStart>, Error> {
         let mut hours = Maintenance(self.0).index_hours().await?;
         hours.retain(|hour| search.times.reach(hour));
@@ -200,7 +202,7 @@ impl Jobs<'_> {
                 }
                 let looked_at = if found.looked_at == 0 { EMPTY_HOUR } else { found.looked_at };
                 page.looked(looked_at, page.jobs.len() - before, began);
-                // Whatever stands before came earlier.
+                // All entries before this one are older.
                 let is_past = found.time.is_some_and(|time| time < *times.start());
                 end = if is_past { 0 } else { found.position };
                 if page.is_over() {
@@ -215,19 +217,19 @@ impl Jobs<'_> {
         }
     }
 
-    /// Puts those of some jobs that pass the filter into a page. Gives where the next page starts, if some are left.
+    /// Adds those of some jobs that pass the filter to a page. Returns the start of the next page, if jobs are left.
     async fn fill(self, page: &mut Page, jobs: &[(PageStart, JobId)], search: &Search<'_>) -> Result<Option<PageStart>, Error> {
         let mut rest = jobs;
         while let [(next, _), ..] = rest {
             if page.limit == 0 || page.comparing == 0 {
                 return Ok(Some(next.clone()));
             }
-            // Most often the first are those of the page.
+            // The first jobs usually fill the page.
             let most = if page.read == 0 { page.limit } else { page.limit.max(CHUNK_AT_LEAST) };
             let wanted: Vec<JobId> = rest.iter().take(most).map(|(_, id)| id.clone()).collect();
             let summaries = self.summaries(&wanted).await?;
             page.read += summaries.len();
-            // What is long is not in them.
+            // Long fields are cut off in them.
             let is_cut = |job: &Job| job.truncated.iter().any(|field| search.fields.contains(&field.as_str()));
             let cut: Vec<JobId> = summaries.iter().flatten().filter(|job| is_cut(job)).map(|job| job.job_id.clone()).collect();
             let mut compared: Vec<Option<Job>> = Vec::with_capacity(cut.len());
@@ -245,7 +247,7 @@ impl Jobs<'_> {
                 } else {
                     search.filter.matches(job)
                 };
-                // An id that was used again may stand there twice.
+                // An id that was used again may be there twice.
                 let is_there = page.jobs.iter().any(|taken| taken.job_id == job.job_id);
                 if passes && !is_there && !page.take(job) {
                     return Ok(Some(start.clone()));

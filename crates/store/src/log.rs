@@ -8,13 +8,13 @@ use super::codec::Text;
 use crate::views::Jobs;
 use hero_model::{JobId, LogLevel};
 
-/// How many lines of a job are kept, about.
+/// The approximate number of lines that are kept of a job.
 const LINES: usize = 10_000;
-/// How long a log is kept whose job has vanished.
+/// The time for which the log of a vanished job is kept.
 const AT_MOST: Duration = Duration::from_secs(8 * 24 * 3600);
 
 impl Jobs<'_> {
-    /// Appends lines to the log of a job, and gives the id of the last, if there is one. It is kept as long as the job.
+    /// Appends lines to the log of a job, and returns the id of the last one, if there is one. The log is kept as long as the job.
     pub async fn append_log(self, job: &JobId, lines: &[(LogLevel, String)]) -> Result<Option<String>, Error> {
         let key = self.0.keys.log(job);
         let mut pipeline = Pipeline::with_capacity(lines.len() + 1);
@@ -35,8 +35,8 @@ impl Jobs<'_> {
         Ok(self.0.commands.pipeline::<Vec<String>>(&pipeline).await?.pop())
     }
 
-    /// How many of these lines, from the first on, are the last of a log behind an entry, and the id of the last one: a call that had no answer
-    /// wrote them.
+    /// Counts how many of these lines, from the first on, are the last entries of a log after a given entry, and returns the id of the last
+    /// one. A call without an answer wrote them.
     pub async fn appended_to_log(self, job: &JobId, after: &str, lines: &[(LogLevel, String)]) -> Result<(usize, Option<String>), Error> {
         let mut read = redis::cmd("XREVRANGE");
         read.arg(self.0.keys.log(job)).arg("+").arg(format!("({after}")).arg("COUNT").arg(lines.len());

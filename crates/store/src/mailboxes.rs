@@ -1,4 +1,5 @@
-//! The Redis bus: envelopes for nodes in a context of any Redis, and receipts for them. Plain commands do, so that both sides may be of other versions.
+//! The Redis bus: envelopes for nodes in a context of any Redis, and receipts for them. It uses plain commands, so that both sides may have
+//! different versions.
 
 use std::sync::Arc;
 
@@ -13,18 +14,18 @@ use super::{Error, Store};
 use crate::keys::Keys;
 use hero_model::{ContextId, Timestamp};
 
-/// How long an envelope lies that nobody fetches, s. Whoever sent it puts it again and again until its time is over.
+/// The lifetime of an envelope that nobody fetches, in seconds. The sender puts it again and again until its time is over.
 const ENVELOPE_SECONDS: u64 = 3600;
-/// How long a receipt lies, s.
+/// The lifetime of a receipt, in seconds.
 const RECEIPT_SECONDS: u64 = 600;
-/// How many envelopes may lie for one node.
+/// The most envelopes for one node.
 const MOST: u64 = 10_000;
-/// A ping finds room only where fewer lie: it is no reason for others to wait.
+/// A ping finds room only with fewer envelopes than this, so that pings do not delay others.
 const MOST_BESIDE_PINGS: u64 = 100;
 
-/// The most bytes of a receipt that are read.
+/// The longest receipt that is read, in bytes.
 const LONGEST_RECEIPT: usize = 64 << 10;
-/// How much is told of what is no nonce, in bytes.
+/// The most bytes of an invalid nonce that are reported.
 const LONGEST_EXAMPLE: usize = 48;
 
 /// The envelopes in one context.
@@ -34,23 +35,23 @@ pub struct Mailboxes {
 }
 
 impl Mailboxes {
-    /// The envelopes in a context of a Redis of somebody else.
+    /// Connects to the envelopes in a context of another operator's Redis.
     pub async fn connect(endpoint: &Endpoint, context: ContextId) -> Result<Self, Error> {
         let (home, keys) = Home::find(endpoint, context).await?;
         Ok(Self { link: Arc::new(Link::to(&Arc::new(home))?), keys })
     }
 
-    /// Puts an envelope for somebody, in place of the one that has this nonce. Says whether there was room.
+    /// Puts an envelope for a node, and replaces one with the same nonce. Returns whether there was room.
     pub async fn put(&self, whom: &str, nonce: &str, envelope: &str) -> Result<bool, Error> {
         self.put_within(whom, nonce, envelope, MOST).await
     }
 
-    /// Puts what is no envelope to keep: only where few lie. Whoever put it takes it back.
+    /// Puts a temporary envelope, only if few are there. The sender takes it back.
     pub async fn put_ping(&self, whom: &str, nonce: &str, envelope: &str) -> Result<bool, Error> {
         self.put_within(whom, nonce, envelope, MOST_BESIDE_PINGS).await
     }
 
-    /// Takes an envelope back that nobody has answered.
+    /// Takes back an envelope that nobody has answered.
     pub async fn take_back(&self, whom: &str, nonce: &str) -> Result<(), Error> {
         let mut take = Pipeline::new();
         take.cmd("ZREM").arg(self.keys.envelopes(whom)).arg(nonce).ignore();
@@ -73,19 +74,19 @@ impl Mailboxes {
         Ok(true)
     }
 
-    /// What became of an envelope, if that is known.
+    /// Returns the receipt of an envelope, if there is one.
     pub async fn receipt(&self, nonce: &str) -> Result<Option<String>, Error> {
         let mut read = redis::cmd("GETRANGE");
         read.arg(self.keys.receipt(nonce)).arg(0).arg(LONGEST_RECEIPT - 1);
         Ok(self.link.call::<Text>(&read).await?.some())
     }
 
-    /// Forgets what became of an envelope.
+    /// Deletes the receipt of an envelope.
     pub async fn forget(&self, nonce: &str) -> Result<(), Error> {
         self.link.call(redis::cmd("DEL").arg(self.keys.receipt(nonce))).await
     }
 
-    /// The nonces of envelopes, the oldest first. What is none is set aside: it would stand before all others for good.
+    /// Returns the nonces of envelopes, the oldest first. Invalid nonces are removed: they would stay before all others for ever.
     async fn nonces(&self, envelopes: &str, most: usize) -> Result<Vec<String>, Error> {
         loop {
             let members: Vec<Vec<u8>> = self.link.call(redis::cmd("ZRANGE").arg(envelopes).arg(0).arg(most.saturating_sub(1))).await?;
@@ -103,8 +104,8 @@ impl Mailboxes {
         }
     }
 
-    /// Envelopes for somebody, each with its nonce, the oldest first: at most so many, and about so many bytes `together`. Of one that is longer than
-    /// `longest` nothing is read but its size.
+    /// Returns envelopes for a node, each with its nonce, the oldest first: at most `most`, and about `together` bytes. An envelope that is
+    /// longer than `longest` is not read; its size is returned.
     pub async fn envelopes(
         &self,
         whom: &str,
@@ -137,7 +138,7 @@ impl Mailboxes {
                 Some(size) if size > room && !read.is_empty() => break,
                 Some(size) => {
                     room = room.saturating_sub(size);
-                    // One byte more tells that another one has taken its place.
+                    // One byte more shows that a longer envelope has taken its place.
                     get.cmd("GETRANGE").arg(self.keys.envelope(whom, &nonce)).arg(0).arg(longest);
                     read.push(nonce);
                 }
@@ -155,9 +156,9 @@ impl Mailboxes {
             for (nonce, envelope) in read.into_iter().zip(envelopes) {
                 match there(envelope)? {
                     Some(envelope) if envelope.len() > longest => found.push((nonce, Err(envelope.len()))),
-                    // What is no text is no envelope either, and is refused as such.
+                    // An envelope that is no text is refused like any invalid one.
                     Some(envelope) if !envelope.is_empty() => found.push((nonce, Ok(String::from_utf8_lossy(&envelope).into_owned()))),
-                    // It has gone meanwhile, and so will its nonce.
+                    // The envelope has gone meanwhile, and its nonce will go, too.
                     Some(_) | None => {}
                 }
             }
@@ -165,7 +166,7 @@ impl Mailboxes {
         Ok(found)
     }
 
-    /// Says what became of an envelope, which is taken away.
+    /// Puts the receipt of an envelope and deletes the envelope.
     pub async fn answer(&self, whom: &str, nonce: &str, receipt: &str) -> Result<(), Error> {
         let mut answer = Pipeline::new();
         answer.atomic();
@@ -176,7 +177,7 @@ impl Mailboxes {
     }
 }
 
-/// What there is; nothing where somebody made something else of the key.
+/// Returns the value read; nothing if another program has changed the type of the key.
 fn there<T>(answer: RedisResult<T>) -> Result<Option<T>, Error> {
     match answer {
         Ok(answer) => Ok(Some(answer)),

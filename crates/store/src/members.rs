@@ -6,13 +6,14 @@ use super::codec::Text;
 use super::{Error, Inner};
 use crate::views::Health;
 
-/// How many members are read at a time.
+/// The number of members read at a time.
 const PAGE: usize = 1000;
-/// How many members of a set are read for a list: foreign programs may put any number into it.
+/// The most members of a set that are read for a list: foreign programs may add any number.
 const MOST: usize = 20_000;
 
 impl Inner {
-    /// Members of a set, each once: all of them, unless there are more than 20,000. One that another program has spoilt has none, and the log says so.
+    /// Returns the members of a set, each once: all of them, unless there are more than 20,000. A set that another program has spoilt
+    /// counts as empty, which is logged.
     pub(super) async fn members(&self, set: &str) -> Result<BTreeSet<String>, Error> {
         let (mut members, mut cursor) = (BTreeSet::new(), 0);
         loop {
@@ -25,17 +26,17 @@ impl Inner {
         }
     }
 
-    /// About a thousand members of a set, and where to go on; 0 is the end.
+    /// Returns about a thousand members of a set, and the next cursor; 0 is the end.
     pub(super) async fn page_of<T: redis::FromRedisValue>(&self, set: &str, cursor: u64) -> Result<(u64, Vec<T>), Error> {
         self.unspoilt(self.commands.call(redis::cmd("SSCAN").arg(set).arg(cursor).arg("COUNT").arg(PAGE)).await)
     }
 
-    /// About a thousand fields of a hash and their values, and where to go on; 0 is the end.
+    /// Returns about a thousand fields of a hash and their values, and the next cursor; 0 is the end.
     pub(super) async fn fields_of(&self, hash: &str, cursor: u64) -> Result<(u64, Vec<(Text, Text)>), Error> {
         self.unspoilt(self.commands.call(redis::cmd("HSCAN").arg(hash).arg(cursor).arg("COUNT").arg(PAGE)).await)
     }
 
-    /// What is noted of how far times of jobs are off, by index: all of it, unless there are more than 20,000 notes.
+    /// Returns the recorded time offsets of jobs, by index: all of them, unless there are more than 20,000.
     pub(super) async fn noted_time_offsets(&self) -> Result<HashMap<String, Text>, Error> {
         let (mut noted, mut cursor) = (HashMap::new(), 0);
         loop {
@@ -50,7 +51,7 @@ impl Inner {
 }
 
 impl Health<'_> {
-    /// What is wrong with sets of which lists do not show all.
+    /// Returns warnings about sets that lists do not show completely.
     pub async fn overfull(self) -> Result<Vec<String>, Error> {
         let keys = &self.0.keys;
         let sets = [keys.actors(), keys.queues(), keys.fair(), keys.paused(), keys.types(), keys.hours()];

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::Error;
 use crate::views::Health;
 
-/// How full Redis was when last looked at, and about how much was stored since.
+/// The memory use of Redis at the last reading, and the approximate amount stored since.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     used: AtomicU64,
@@ -11,18 +11,18 @@ pub(super) struct Memory {
     stored: AtomicU64,
 }
 
-/// How many bytes a job costs Redis beside its fields, about.
+/// The approximate number of bytes that a job costs Redis besides its fields.
 const JOB: usize = 800;
 
 impl Memory {
-    /// Notes jobs that are about to be stored by a call.
+    /// Adds the jobs that a call is about to store.
     pub(super) fn add(&self, jobs: usize, call: &redis::Cmd) {
         let bytes = |argument| if let redis::Arg::Simple(bytes) = argument { <[u8]>::len(bytes) } else { 0 };
         let bytes: usize = call.args_iter().map(bytes).sum();
         self.stored.fetch_add((jobs * JOB + bytes) as u64, Ordering::Relaxed);
     }
 
-    /// The part of the memory that is in use, about; 0 where there is no limit.
+    /// The approximate share of the memory that is in use; 0 if there is no limit.
     pub(super) fn share(&self) -> f64 {
         match self.limit.load(Ordering::Relaxed) {
             0 => 0.0,
@@ -32,7 +32,8 @@ impl Memory {
 }
 
 impl Health<'_> {
-    /// Reads how full Redis is: bytes in use, and how many may be used; 0 is no limit. [`Jobs::create`](crate::views::Jobs::create) uses what was read.
+    /// Reads the memory use of Redis: the bytes in use, and the limit; 0 is no limit. [`Jobs::create`](crate::views::Jobs::create) uses the
+    /// values read.
     pub async fn look_at_memory(self) -> Result<(u64, u64), Error> {
         let info: String = self.0.commands.call(redis::cmd("INFO").arg("memory")).await?;
         let number = |name: &str| info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok());

@@ -2,12 +2,12 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// When each pool, a script type and a group, last took a job although memory was full.
+/// The time when each pool (script type and group) last took a job although memory was full.
 #[derive(Debug, Default)]
 pub(super) struct MemoryThrottle(Mutex<HashMap<String, Instant>>);
 
 impl MemoryThrottle {
-    /// Whether a pool may take one, because its last is this long ago.
+    /// Whether a pool may take a job now, because the pause since its last one is over.
     pub(super) fn is_due(&self, pool: &str, pause: Duration) -> bool {
         let mut last = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let now = Instant::now();

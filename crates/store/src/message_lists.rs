@@ -7,15 +7,15 @@ use super::score::Score;
 use crate::views::Messages;
 use hero_model::{MessageKey, MessageList, MessageStatus};
 
-/// How many nodes are looked at for what they are sending.
+/// The most nodes whose outgoing messages are listed.
 const NODES: usize = 16;
-/// How many elements are read at most that stand before a page, to find where it begins: more than a list has, unless others fill it.
+/// The most elements before a page that are read to find its beginning. A list is shorter, unless other programs fill it.
 const MOST_BEFORE: usize = 30_000;
-/// How many elements behind a page are looked at for a name with which the next begins.
+/// The number of elements after a page that are searched for the name with which the next page begins.
 const AHEAD: usize = 64;
-/// How many messages of a status are listed, as in `messages.lua`.
+/// The most messages of a status that are listed, as in `messages.lua`.
 const MOST_LISTED: usize = 10_000;
-/// How many of one millisecond are read again at first that earlier pages had.
+/// The number of entries of the same millisecond that are read again at first, because earlier pages had them.
 const SAME: usize = 64;
 
 /// Names of messages in a list.
@@ -23,7 +23,7 @@ const SAME: usize = 64;
 pub struct MessageNames {
     /// The names.
     pub names: Vec<MessageKey>,
-    /// How many elements were looked at: other programs may have put something there that is no name.
+    /// The number of elements read. Other programs may have put elements there that are no names.
     pub looked_at: usize,
 }
 
@@ -34,13 +34,13 @@ impl MessageNames {
     }
 }
 
-/// Where names of messages stand.
+/// The place of names of messages.
 enum Names {
     List(String),
     Set(String),
 }
 
-/// Elements that were read; nothing, if what was read is of another type.
+/// Returns the elements read; nothing if the key is of another type.
 fn elements_in(read: Result<Vec<Text>, Error>) -> Result<Option<Vec<Text>>, Error> {
     match read {
         Err(Error::Spoilt { .. }) => Ok(None),
@@ -49,8 +49,8 @@ fn elements_in(read: Result<Vec<Text>, Error>) -> Result<Option<Vec<Text>>, Erro
 }
 
 impl Messages<'_> {
-    /// The names of messages in a list, those that are taken first first, from a place on. Nothing: its key is no list, because somebody else
-    /// wrote there.
+    /// Returns the names of messages in a list from a place on, in the order in which they are taken. Nothing: the key is no list, because
+    /// another program wrote there.
     pub async fn listed(self, list: MessageList, from: usize, limit: usize) -> Result<Option<MessageNames>, Error> {
         let mut listed = MessageNames::default();
         Ok(self.elements_of(list, from, limit).await?.map(|elements| {
@@ -59,10 +59,11 @@ impl Messages<'_> {
         }))
     }
 
-    /// A page of the names of messages in a list, those that are taken first first, and where the next begins. Nothing: its key is no list.
+    /// Returns a page of the names of messages in a list, in the order in which they are taken, and the place of the next page. Nothing:
+    /// the key is no list.
     ///
-    /// None of those is left out that stay where they are: a page begins with the first that the one before had not, wherever that stands now. If
-    /// that is gone, too, it begins with what is taken first, so that one may be on two pages.
+    /// No message that stays in its place is left out: a page begins with the first one that the previous page did not have, wherever it is
+    /// now. If that message is gone, the page begins with the first of the list, so a message may be on two pages.
     pub async fn page(
         self,
         list: MessageList,
@@ -77,20 +78,21 @@ impl Messages<'_> {
         let start = sought.map_or(0, |first| place_of(&elements, first, before));
         let end = elements.len().min(start + limit);
         let ahead = &elements[end..];
-        // What is no name is passed over.
+        // Elements that are no names are skipped.
         let next = ahead.iter().enumerate().find_map(|(at, element)| Some((at, name_in(element.0.as_deref()?)?)));
         let position = skipped + end + next.map_or(0, |(at, _)| at);
         let next = (!ahead.is_empty()).then_some(ListPlace { position, first: next.map(|(_, first)| first) });
-        // One that moves on while the lists are read stands in two of them.
+        // A message that moves on while the lists are read is in two of them.
         let mut seen = HashSet::new();
         let names = elements[start..end].iter().filter_map(Text::parse).filter(|name: &MessageKey| seen.insert(*name)).collect();
         Ok(Some((names, next)))
     }
 
-    /// A page of the names of messages of a status, the one that got it last first, at most `limit`; and where the next begins, if there may be one.
+    /// Returns at most `limit` names of messages of a status, those that got it last first, and the place of the next page, if there may be
+    /// one.
     ///
-    /// Those that got it in the same millisecond are in the order of their names, so that none is left out, whichever leave meanwhile. What others put
-    /// there and is no name is taken out.
+    /// Messages that got the status in the same millisecond are ordered by name, so that none is left out, whichever leave meanwhile.
+    /// Entries of other programs that are no names are removed.
     pub async fn of_status(
         self,
         status: MessageStatus,
@@ -111,7 +113,7 @@ impl Messages<'_> {
             most = longest.min(4 * most);
         };
         if is_full && entries.is_empty() {
-            // Others put more into that millisecond than are listed in all: here it ends.
+            // Other programs put more entries into that millisecond than a list has. The page skips the rest of them.
             entries = self.entries_from(&key, from.since.beyond(), limit + 1).await?;
             is_full = entries.len() > limit;
         }
@@ -128,14 +130,14 @@ impl Messages<'_> {
         Ok((places.into_iter().map(|place| place.key).collect(), next))
     }
 
-    /// What stands in a sorted set from a score downwards; nothing, if another program has made something else of it.
+    /// Returns the entries of a sorted set from a score downwards; nothing if another program has changed the type of the key.
     async fn entries_from(self, key: &str, highest: String, limit: usize) -> Result<Vec<(Vec<u8>, f64)>, Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(key).arg(highest).arg("-inf").arg("BYSCORE").arg("REV").arg("LIMIT").arg(0).arg(limit).arg("WITHSCORES");
         self.0.unspoilt(self.0.commands.call(&range).await)
     }
 
-    /// Takes messages that are gone out of the list of a status.
+    /// Removes deleted messages from the list of a status.
     pub async fn forget(self, status: MessageStatus, gone: &[MessageKey]) -> Result<(), Error> {
         if gone.is_empty() {
             return Ok(());
@@ -144,7 +146,7 @@ impl Messages<'_> {
         self.0.unspoilt(self.0.commands.call::<u64>(redis::cmd("ZREM").arg(self.0.keys.messages_of(status)).arg(names)).await).map(drop)
     }
 
-    /// The names of messages that came last, the last one first.
+    /// Returns the names of the newest messages, the newest first.
     pub async fn newest(self, limit: usize) -> Result<Option<MessageNames>, Error> {
         let mut range = redis::cmd("LRANGE");
         range.arg(self.0.keys.msg_in()).arg(0).arg(limit.max(1) - 1);
@@ -155,7 +157,7 @@ impl Messages<'_> {
         }))
     }
 
-    /// The elements of a list, those that are taken first first, from a place on.
+    /// Returns the elements of a list from a place on, in the order in which they are taken.
     async fn elements_of(self, list: MessageList, mut from: usize, limit: usize) -> Result<Option<Vec<Text>>, Error> {
         let mut found = Vec::new();
         for place in self.places_of(list).await? {
@@ -174,7 +176,7 @@ impl Messages<'_> {
         Ok(Some(found))
     }
 
-    /// Where the names in a list stand, in the order in which they are taken.
+    /// Returns the places of the names in a list, in the order in which they are taken.
     async fn places_of(self, list: MessageList) -> Result<Vec<Names>, Error> {
         let keys = &self.0.keys;
         if list == MessageList::In {
@@ -187,10 +189,10 @@ impl Messages<'_> {
         Ok(places)
     }
 
-    /// The elements at a place, those that are taken first first.
+    /// Returns the elements at a place, in the order in which they are taken.
     async fn part_of(self, names: &Names, from: usize, limit: usize) -> Result<Option<Vec<Text>>, Error> {
         let (range, is_turned) = match names {
-            // They are taken from the right.
+            // Elements are taken from the right.
             Names::List(key) => {
                 let place = |at: usize| -1 - i64::try_from(at).unwrap_or(i64::MAX - 1);
                 let mut range = redis::cmd("LRANGE");
@@ -218,10 +220,11 @@ impl Messages<'_> {
     }
 }
 
-/// Where the first element of a page stands, which stood at a place before; 0 if it is gone: those before it may be as well.
+/// Returns the position of the first element of a page, given its earlier position; 0 if it is gone, because those before it may be gone,
+/// too.
 fn place_of(elements: &[Text], first: MessageKey, before: usize) -> usize {
     let is_first = |element: &Text| element.0.as_deref().and_then(name_in) == Some(first);
-    // Others leave before it, and seldom come. Another program may have put it there more than once.
+    // Elements before it often leave and seldom arrive. Another program may have added it several times.
     let (nearer, farther) = elements.split_at(elements.len().min(before + 1));
     let farther = || farther.iter().position(is_first).map(|at| nearer.len() + at);
     nearer.iter().rposition(is_first).or_else(farther).unwrap_or(0)

@@ -4,17 +4,17 @@ use std::str::FromStr;
 use super::score::Score;
 use hero_model::MessageKey;
 
-/// Where a page of the messages of a status begins, which is what its cursor says: behind this one, `{ms}-{caller}:{number}`.
+/// The place in the messages of a status before a page, as a cursor names it: the page begins after this message, `{ms}-{caller}:{number}`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StatusPlace {
-    /// When that got the status.
+    /// The time when the message got the status.
     pub(super) since: Score,
-    /// Its name.
+    /// The name of the message.
     pub(super) key: MessageKey,
 }
 
 impl StatusPlace {
-    /// Before all others.
+    /// The place before all messages.
     pub(super) const FIRST: Self = Self { since: Score::HIGHEST, key: MessageKey { caller_id: 0, message_id: 0 } };
 }
 
@@ -33,12 +33,12 @@ impl FromStr for StatusPlace {
     }
 }
 
-/// Where a page of a list of messages begins, which is what its cursor says: `{position}-{caller}:{number}`, or `{position}`.
+/// The place where a page of a list of messages begins, as a cursor names it: `{position}-{caller}:{number}`, or `{position}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ListPlace {
-    /// How many stood before it.
+    /// The number of elements before it.
     pub(super) position: usize,
-    /// The message that it begins with, which may stand elsewhere by now; nothing where none was near.
+    /// The message that the page begins with, which may have moved by now; nothing if no message was near.
     pub(super) first: Option<MessageKey>,
 }
 
@@ -62,7 +62,7 @@ impl FromStr for ListPlace {
     }
 }
 
-/// The message that an element of a list names, if it is written as hero does.
+/// Returns the message that an element of a list names, if it is written in hero's format.
 pub(super) fn name_in(element: &str) -> Option<MessageKey> {
     element.parse().ok().filter(|key: &MessageKey| key.to_string() == element)
 }

@@ -7,70 +7,70 @@ use crate::views::Messages;
 use hero_model::{Address, ContextId, Input, JobId, Json, Message, MessageKey, RunnerId, ScriptType, SignerKey, Timestamp};
 use hero_service::away;
 
-/// How many messages are looked at for where their results come from, and how many of those by one pipeline.
+/// The most messages that are read to find the places of awaited results, and (below) the most in one pipeline.
 const MOST_AWAITED: usize = 10_000;
 const TOGETHER: usize = 1000;
-/// How long a node may be silent before others send its messages, ms: as in `tend_messages.lua`.
+/// The time after which other nodes send the messages of a silent node, in ms, as in `tend_messages.lua`.
 const SILENT: i64 = 10_000;
 
-/// A message as its hash has it, with what is for the message loops alone.
+/// A message as it is stored in its hash, with the fields that only the message loops use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredMessage {
-    /// What everybody may see.
+    /// The public part.
     pub shown: Message,
-    /// Its jobs, exactly as they stand there.
+    /// Its jobs, in exactly the stored text.
     pub job: String,
-    /// Tells it from every other.
+    /// The nonce, which identifies it.
     pub nonce: Option<String>,
-    /// What its sender signed it with.
+    /// The signature of its sender.
     pub signature: Option<String>,
-    /// The key of the node that it is for, where whoever made it says that.
+    /// The key of the node that it is for, if its creator named one.
     pub to: Option<SignerKey>,
     /// The nonce of the message that it answers.
     pub in_reply_to: Option<String>,
-    /// The job of this context that is away with it.
+    /// The job of this context that was sent away in it.
     pub away: Option<JobId>,
-    /// The runner that it was given to, of all that have the type which its topic names.
+    /// The runner that it was given to, of all those with the script type that its topic names.
     pub runner: Option<RunnerId>,
-    /// The key that its result is to be signed with.
+    /// The key that must sign its result.
     pub runner_key: Option<SignerKey>,
-    /// The key of the node that has acknowledged it.
+    /// The key of the node that acknowledged it.
     pub receiver_key: Option<SignerKey>,
-    /// When the job that was away with it ended here, so that the other side is to be told.
+    /// The time when its job that is away ended here. The other side is to be told then.
     pub stopped_at: Option<Timestamp>,
 }
 
-/// What the other side needs of a job that is away.
+/// The data that the other side needs to run a job that is away.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AwayJob {
     /// Its script.
     pub script: String,
-    /// The type of that.
+    /// The script type.
     pub script_type: ScriptType,
-    /// What the script sees as `args`, as JSON.
+    /// The JSON that the script sees as `args`.
     pub args: Option<String>,
-    /// What it sees as `env`, as JSON.
+    /// The JSON that it sees as `env`.
     pub env_vars: Option<String>,
-    /// How long it may take, in seconds.
+    /// The time limit, in seconds.
     pub timeout: Option<f64>,
-    /// The number by which the coordinator knows it, if it does: that of `job:{caller}:{n}`.
+    /// The number by which the coordinator knows it, if it does: the one in `job:{caller}:{n}`.
     pub number: Option<u32>,
 }
 
 impl Messages<'_> {
-    /// A message, if there is one of this name. Other programs may have written it, too.
+    /// Returns the message with this name, if there is one. Other programs may have written it, too.
     pub async fn get(self, key: MessageKey) -> Result<Option<StoredMessage>, Error> {
         let fields = self.0.hash(&self.0.keys.message(key.caller_id, key.message_id)).await?;
         Ok(self.read_all(&[key], vec![fields]).await?.pop().flatten())
     }
 
-    /// The messages of these names, in their order. One that another program has spoilt is none, and the log says so.
+    /// Returns the messages with these names, in the same order. One that another program has spoilt counts as missing, which is logged.
     pub async fn get_all(self, keys: &[MessageKey]) -> Result<Vec<Option<StoredMessage>>, Error> {
         let hashes = self.0.hashes(keys.iter().map(|key| self.0.keys.message(key.caller_id, key.message_id))).await?;
         self.read_all(keys, hashes).await
     }
 
-    /// The messages of these names by their hashes. To mask what their jobs have as secrets takes long where these are.
+    /// Reads the messages with these names from their hashes. Masking takes long if their jobs have secrets.
     async fn read_all(self, keys: &[MessageKey], hashes: Vec<Fields>) -> Result<Vec<Option<StoredMessage>>, Error> {
         let (keys, context, bytes) =
             (keys.to_vec(), self.0.keys.context(), hashes.iter().filter_map(|fields| Some(fields.get("job")?.bytes())).sum());
@@ -78,7 +78,7 @@ impl Messages<'_> {
         away(bytes, read).await.ok_or(Error::Closed)
     }
 
-    /// Where messages went whose result is awaited, each place once with the context there.
+    /// Returns the addresses and contexts from which results are awaited, each pair once.
     pub async fn awaited_places(self) -> Result<BTreeSet<(Address, ContextId)>, Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.0.keys.open_messages()).arg(0).arg(MOST_AWAITED - 1);
@@ -100,7 +100,7 @@ impl Messages<'_> {
         Ok(places)
     }
 
-    /// What the other side needs of a job that is away; nothing, if it is gone.
+    /// Returns the data that the other side needs of a job that is away; nothing if the job is gone.
     pub async fn away_job(self, job: &JobId) -> Result<Option<AwayJob>, Error> {
         let mut get = redis::cmd("HMGET");
         get.arg(self.0.keys.job(job)).arg(&["script", "script_type", "args", "env_vars", "timeout", "dialect_key"]);
@@ -111,13 +111,14 @@ impl Messages<'_> {
         Ok(Some(AwayJob { script, script_type, args: args.some(), env_vars: env_vars.some(), timeout: timeout.parse(), number }))
     }
 
-    /// The message that a job is away with, if it is.
+    /// Returns the message with which a job is away, if it is.
     pub async fn of_job(self, job: &JobId) -> Result<Option<MessageKey>, Error> {
         let name: Text = self.0.commands.call(redis::cmd("HGET").arg(self.0.keys.job(job)).arg("away")).await?;
         Ok(name.parse())
     }
 
-    /// The hands of servers that have sent messages of this context a moment ago: the name of the node, `-`, and what tells its servers apart.
+    /// Returns the names of servers that sent messages of this context just now: the name of the node, `-`, and a part that tells its
+    /// servers apart.
     pub async fn sending_nodes(self) -> Result<Vec<String>, Error> {
         let since = self.0.clock.now().as_millis() - SILENT;
         let mut range = redis::cmd("ZRANGE");
@@ -126,12 +127,12 @@ impl Messages<'_> {
         Ok(names.into_iter().filter_map(|name| name.0).collect())
     }
 
-    /// Leaves what a server has in hand to the next one that looks, which may be itself.
+    /// Leaves the messages that a server was sending to the next server that checks, which may be the same one.
     pub async fn leave(self, hand: &str) -> Result<(), Error> {
         self.0.commands.call(redis::cmd("ZADD").arg(self.0.keys.nodes()).arg("XX").arg(0).arg(hand)).await
     }
 
-    /// What the prerequisites of a job gave that came by a message, as that says; nothing of another job.
+    /// Returns the results of the prerequisites of a job that came in a message, as the message has them; nothing for any other job.
     pub async fn far_inputs(self, job: &JobId) -> Result<Option<Vec<Input>>, Error> {
         let key = self.0.keys.job(job);
         let inputs: Text = self.0.commands.call(redis::cmd("HGET").arg(&key).arg("inputs")).await?;
@@ -140,7 +141,7 @@ impl Messages<'_> {
     }
 }
 
-/// A message as its hash has it. What cannot be read counts as not there.
+/// Reads a message from its hash. Fields that cannot be read count as missing.
 fn stored(key: MessageKey, context: ContextId, fields: &Fields) -> Option<StoredMessage> {
     if fields.is_empty() {
         return None;

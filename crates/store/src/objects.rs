@@ -7,15 +7,15 @@ use super::codec::{Fields, Text};
 use crate::views::Objects;
 use hero_model::{Index, Json, Name, ObjectId, SortKey, StoredObject};
 
-/// What stands before the name of a field in the hash of a collection, where it has an index.
+/// The prefix of a field's name in the hash of a collection, if the field has an index.
 const INDEX: &str = "index:";
-/// Ends the key of a value in an entry of an index.
+/// The byte that ends the key of a value in an entry of an index.
 const END: u8 = 0;
 
-/// The keys of the fields of one object that have an index.
+/// The keys of the indexed fields of one object.
 pub type IndexEntries = BTreeMap<String, Vec<SortKey>>;
 
-/// A part of an index, or of the ids of a collection: entries from the first to the last, each with `[` or `(` before it, or `-` and `+`.
+/// A range of an index, or of the ids of a collection: from the first to the last entry, each with `[` or `(` before it, or `-` and `+`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntryRange {
     /// The field; `None` is the ids.
@@ -24,18 +24,18 @@ pub struct EntryRange {
     pub(super) last: Vec<u8>,
 }
 
-/// An object as it was read.
+/// An object with the place where it was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadObject {
     /// The entry of the index, or the id.
     pub entry: Vec<u8>,
-    /// Another value each time that the object is stored; empty if it was not asked for.
+    /// The revision, which changes each time that the object is stored; empty if it was not requested.
     pub revision: String,
     /// The object.
     pub stored: StoredObject,
 }
 
-/// Objects that were read.
+/// The result of reading objects.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadObjects {
     /// The objects, in order.
@@ -50,12 +50,12 @@ impl EntryRange {
         Self { field: None, first: b"-".to_vec(), last: b"+".to_vec() }
     }
 
-    /// The ids that begin with these bytes or with greater ones, and are less than those.
+    /// The ids that start with these bytes or with greater ones, and are less than `beyond`.
     pub fn of_ids(least: &[u8], beyond: &[u8]) -> Self {
         Self { field: None, ..Self::of_keys("", least, beyond) }
     }
 
-    /// The entries of a field that begin with these bytes or with greater ones, and are less than those.
+    /// The entries of a field that start with these bytes or with greater ones, and are less than `beyond`.
     pub fn of_keys(field: &str, least: &[u8], beyond: &[u8]) -> Self {
         Self { field: Some(field.to_owned()), first: [&b"["[..], least].concat(), last: [&b"("[..], beyond].concat() }
     }
@@ -65,7 +65,7 @@ impl EntryRange {
         self.field.as_deref()
     }
 
-    /// Leaves out an entry and all before it; in descending order, all behind it. One that is not in the range leaves out nothing else.
+    /// Leaves out an entry and all before it; in descending order, all after it. An entry outside of the range leaves out nothing else.
     pub fn after(mut self, entry: &[u8], descending: bool) -> Self {
         let bound = [&b"("[..], entry].concat();
         if descending && (self.last == b"+" || entry <= &self.last[1..]) {
@@ -77,7 +77,7 @@ impl EntryRange {
     }
 }
 
-/// The key of the value in an entry of an index.
+/// Returns the key of the value in an entry of an index.
 pub fn key_of_entry(entry: &[u8]) -> SortKey {
     SortKey::from_bytes(entry.split(|byte| *byte == END).next().unwrap_or_default())
 }
@@ -90,7 +90,7 @@ pub(super) fn add_entries(call: &mut Cmd, entries: &IndexEntries) {
 }
 
 impl Objects<'_> {
-    /// An object, if there is one.
+    /// Returns an object, if it exists.
     pub async fn get(self, collection: &Name, id: &ObjectId) -> Result<Option<Json>, Error> {
         let mut get = redis::cmd("HGET");
         get.arg(self.0.keys.objects(collection)).arg(id.as_str());
@@ -99,24 +99,24 @@ impl Objects<'_> {
         object.map(|text| serde_json::from_str(&text).map_err(|_| spoilt())).transpose()
     }
 
-    /// Whether there is such an object.
+    /// Whether an object exists.
     pub async fn has(self, collection: &Name, id: &ObjectId) -> Result<bool, Error> {
         let mut exists = redis::cmd("HEXISTS");
         exists.arg(self.0.keys.objects(collection)).arg(id.as_str());
         self.0.commands.call(&exists).await
     }
 
-    /// The indexes of a collection, by their fields.
+    /// Returns the indexes of a collection, by their fields.
     pub async fn indexes(self, collection: &Name) -> Result<Vec<Index>, Error> {
         Ok(indexes(self.0.hash(&self.0.keys.collection(collection)).await?))
     }
 
-    /// The collections in the order of their names, each with how many objects it has, and its indexes.
+    /// Returns the collections in the order of their names, each with the number of its objects and its indexes.
     pub async fn collections(self) -> Result<Vec<(Name, u64, Vec<Index>)>, Error> {
         let names: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.0.keys.collections())).await?;
         let mut names: Vec<Name> = names.iter().filter_map(Text::parse).collect();
         names.sort();
-        // What another program made of a key counts as empty.
+        // A key that another program has spoilt counts as empty.
         let objects: Vec<String> = names.iter().map(|name| self.0.keys.objects(name)).collect();
         let mut lengths = Pipeline::with_capacity(names.len());
         for key in &objects {
@@ -127,7 +127,7 @@ impl Objects<'_> {
         Ok(names.into_iter().zip(lengths).zip(hashes).map(|((name, objects), fields)| (name, objects, indexes(fields))).collect())
     }
 
-    /// The part of the memory of Redis that is in use, about; 0 where it may use all.
+    /// The approximate share of Redis' memory that is in use; 0 if there is no limit.
     pub fn memory_share(self) -> f64 {
         self.0.memory.share()
     }

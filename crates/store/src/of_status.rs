@@ -2,20 +2,20 @@ use super::Error;
 use super::codec::Text;
 use hero_model::JobId;
 
-/// Where a job stands among others of its status: since when it is in the index of an hour, in milliseconds, and its id.
+/// The place of a job among the jobs of its status: the time when it entered the index of an hour, in milliseconds, and its id.
 pub(super) type Since = (i64, JobId);
 
-/// What a look through the jobs of a status found.
+/// The result of a search among the jobs of a status.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OfStatus {
     /// Jobs that may pass, the newest first.
     pub(super) jobs: Vec<Since>,
-    /// Where to go on; nothing at the end.
+    /// The place to continue from; nothing at the end.
     pub(super) next: Option<Since>,
 }
 
 impl OfStatus {
-    /// What a function answered. Nothing: it could not find all.
+    /// Reads the answer of a function. Nothing: the function could not find all jobs.
     pub(super) fn read(function: &'static str, answer: &[Text]) -> Result<Option<Self>, Error> {
         let since = |pair: &[Text]| Some((pair[0].parse()?, pair[1].parse()?));
         match answer {
@@ -29,7 +29,7 @@ impl OfStatus {
     }
 }
 
-/// Adds to a call where a look begins; nothing is the newest job.
+/// Adds the start of a search to a call; nothing means the newest job.
 pub(super) fn add_since(call: &mut redis::Cmd, from: Option<&Since>) {
     match from {
         Some((time, id)) => call.arg(time).arg(id.as_str()),

@@ -7,7 +7,7 @@ use crate::views::Jobs;
 use hero_model::{Input, JobId, Output, Status};
 
 impl Jobs<'_> {
-    /// How many bytes the outputs of jobs have.
+    /// Returns the sizes of the outputs of jobs in bytes.
     pub async fn output_sizes(self, jobs: &[JobId]) -> Result<Vec<usize>, Error> {
         let keys: Vec<String> = jobs.iter().map(|job| self.0.keys.job(job)).collect();
         let mut pipeline = Pipeline::with_capacity(jobs.len());
@@ -17,7 +17,7 @@ impl Jobs<'_> {
         self.0.each_whole(&keys, &mut pipeline).await
     }
 
-    /// What these jobs gave; nothing of one that has not finished, or is gone.
+    /// Returns the outputs of these jobs; nothing for a job that has not finished, or is gone.
     pub async fn outputs(self, jobs: &[JobId]) -> Result<Vec<Option<Input>>, Error> {
         let keys: Vec<String> = jobs.iter().map(|job| self.0.keys.job(job)).collect();
         let mut pipeline = Pipeline::with_capacity(jobs.len());

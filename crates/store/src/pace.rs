@@ -3,39 +3,39 @@ use std::time::{Duration, Instant};
 use super::Error;
 use crate::views::Health;
 
-/// When a walk through all keys is due again, by how many there are.
+/// Decides when the next walk through all keys is due, from the number of keys.
 ///
-/// Whatever another program adds is a key more, so a walk is due soon after their number has grown. It may stay the same by chance, as when another key
-/// goes at the same time. So walks are due without that, too, but later and later.
+/// Everything that another program adds is one more key, so a walk is due soon after the number has grown. The number may stay the same by
+/// chance, if another key goes at the same time. So walks are also due without growth, but at growing intervals.
 #[derive(Debug)]
 pub struct Pace {
-    /// The pause after a walk where keys have come since it began.
+    /// The pause after a walk during which keys were added.
     least: Duration,
-    /// That where none have.
+    /// The pause after a walk during which none were added.
     pause: Duration,
     ended: Option<Instant>,
-    /// The least number of keys since the last walk began.
+    /// The lowest number of keys since the last walk began.
     fewest: u64,
     has_grown: bool,
-    /// No walk is put off for longer, unless the last one took so long that its own pause is longer.
+    /// The longest pause, unless the last walk took so long that its own pause is longer.
     longest: Duration,
 }
 
-/// That of a walk which finds what other programs wrote.
+/// The longest pause of a walk that finds the keys of other programs.
 const LONGEST: Duration = Duration::from_secs(60);
 
 impl Pace {
-    /// The first walk is due at once.
+    /// Returns a pace whose first walk is due at once.
     pub fn new() -> Self {
         Self::up_to(LONGEST)
     }
 
-    /// The same, and none is put off for longer than that.
+    /// Returns the same, with this longest pause.
     pub fn up_to(longest: Duration) -> Self {
         Self { least: Duration::ZERO, pause: Duration::ZERO, ended: None, fewest: 0, has_grown: true, longest }
     }
 
-    /// Whether a walk is due where there are so many keys now.
+    /// Whether a walk is due with this number of keys.
     pub fn is_due(&mut self, keys: u64, now: Instant) -> bool {
         self.has_grown |= keys > self.fewest;
         self.fewest = self.fewest.min(keys);
@@ -43,7 +43,7 @@ impl Pace {
         self.ended.is_none_or(|ended| now.duration_since(ended) >= pause)
     }
 
-    /// A walk begins.
+    /// Records that a walk begins.
     pub fn begin(&mut self, keys: u64) {
         if std::mem::take(&mut self.has_grown) {
             self.pause = Duration::ZERO;
@@ -51,7 +51,7 @@ impl Pace {
         self.fewest = keys;
     }
 
-    /// It has ended, and the next is not to begin before this pause is over.
+    /// Records that it has ended. The next one begins after this pause at the earliest.
     pub fn end(&mut self, least: Duration, now: Instant) {
         self.least = least;
         self.pause = (self.pause * 2).min(self.longest).max(least);
@@ -66,7 +66,7 @@ impl Default for Pace {
 }
 
 impl Health<'_> {
-    /// How many keys there are where those of this context are.
+    /// Returns the number of keys in the database of this context.
     pub async fn number_of_keys(self) -> Result<u64, Error> {
         self.0.commands.call(&redis::cmd("DBSIZE")).await
     }
@@ -78,7 +78,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// After how many seconds the next walk is due where there are so many keys in each of them, the last number for good.
+    /// Returns the seconds until the next walk is due, with these numbers of keys in successive seconds. The last number stays.
     fn due_after(pace: &mut Pace, keys: &[u64], began: Instant) -> u32 {
         (0..).find(|second| pace.is_due(*keys.get(*second as usize).unwrap_or(keys.last().unwrap()), began + SECOND * *second)).unwrap()
     }

@@ -6,23 +6,23 @@ use super::{Error, Store};
 
 /// Waits for work that others push, without taking it.
 ///
-/// `BLMOVE q q RIGHT RIGHT` puts the element it takes back in the same step, so that nothing is lost when this process is
-/// killed, and it sees pushes of clients that know nothing of us. It has a connection of its own, because it blocks.
+/// `BLMOVE q q RIGHT RIGHT` puts the element it takes back in the same step. So nothing is lost when this process is killed, and it also
+/// sees pushes of clients that know nothing of hero. It has a connection of its own, because it blocks.
 pub struct Peek {
     store: Store,
     connection: Option<MultiplexedConnection>,
 }
 
-/// How long a peek lasts until Redis ends it.
+/// The time after which Redis ends a peek.
 const BLOCK: Duration = Duration::from_secs(5);
 
 impl Peek {
-    /// A peek that connects when it is first used.
+    /// Returns a peek that connects at its first use.
     pub fn new(store: Store) -> Self {
         Self { store, connection: None }
     }
 
-    /// Returns when the queue holds something, or after some seconds. True: it holds something.
+    /// Returns when the queue holds something, or after some seconds. True means that it holds something.
     ///
     /// Dropping the future drops the connection with it.
     pub async fn wait(&mut self, queue: &str) -> Result<bool, Error> {

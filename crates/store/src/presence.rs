@@ -7,19 +7,20 @@ use super::codec::Text;
 use crate::views::{Actors, Queues};
 use hero_model::{Actor, Name, Presence, Priority, Queue, ScriptType, Target};
 
-/// How long a presence lasts without a heartbeat.
+/// The lifetime of a presence without a heartbeat.
 pub const PRESENCE: Duration = Duration::from_secs(15);
 
-/// The longest presence, in bytes, as the function `present` of the library has it. A foreign program may write a longer one, which says nothing then.
+/// The longest presence in bytes, as in the function `present` of the library. A longer one, which a foreign program may write, is ignored,
+/// but the actor counts as live.
 const LONGEST: usize = 4096;
 
-/// How many bytes of all of them are kept. Of the actors behind that it is only said that they live: their list is one answer.
+/// The most bytes of all presences that are kept, because their list is one answer. Actors beyond that are listed as live, without details.
 const LONGEST_LIST: usize = 4 << 20;
 
-/// How many presences are read by one pipeline.
+/// The number of presences read by one pipeline.
 const AT_ONCE: usize = 1000;
 
-/// What an actor holds while it lives, one actor at a time: its script type, group and instance.
+/// The right to be an actor, which one process at a time holds: its script type, group and instance.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Registration {
     /// The script type.
@@ -36,7 +37,7 @@ impl std::fmt::Display for Registration {
     }
 }
 
-/// What became of the claim of a registration.
+/// The result of claiming a registration.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RegistrationClaim {
     /// The actor has it.
@@ -46,14 +47,15 @@ pub enum RegistrationClaim {
 }
 
 impl Actors<'_> {
-    /// Every live actor that was seen, in order. Where more than 20,000 were, some are left out ([`Health::overfull`](crate::views::Health::overfull) says so).
+    /// Returns every live actor that was seen, in order. If more than 20,000 were seen, some are left out
+    /// ([`Health::overfull`](crate::views::Health::overfull) says so).
     pub async fn list(self) -> Result<Vec<Actor>, Error> {
         let mut keys: Vec<String> = self.0.members(&self.0.keys.actors()).await?.into_iter().collect();
         keys.retain(|key| self.0.keys.parse_presence(key).is_some());
         let (mut actors, mut bytes, mut is_cut) = (Vec::new(), 0, false);
         for keys in keys.chunks(AT_ONCE) {
             let mut pipeline = Pipeline::with_capacity(2 * keys.len());
-            // A key that is no string is a presence that says nothing.
+            // A key that is no string counts as a presence without content.
             pipeline.ignore_errors();
             for key in keys {
                 pipeline.cmd("EXISTS").arg(key).cmd("GETRANGE").arg(key).arg(0).arg(LONGEST);
@@ -64,7 +66,7 @@ impl Actors<'_> {
                 let lives = self.0.unspoilt_key(key, exists)?.0.is_some_and(|count| count != "0");
                 let said = self.0.unspoilt_key(key, said)?.0.unwrap_or_default();
                 let Some((script_type, group, instance)) = self.0.keys.parse_presence(key).filter(|_| lives) else { continue };
-                // A foreign actor may say anything; that it says something means that it lives.
+                // A foreign actor may write any presence. Its existence means that the actor lives.
                 let presence = if said.len() > LONGEST {
                     self.0.tell_spoilt(&Error::spoilt(key.clone(), "it has more than 4 KB, so what the actor says of itself is left out"));
                     Presence::default()
@@ -87,7 +89,7 @@ impl Actors<'_> {
 }
 
 impl Queues<'_> {
-    /// The queues of the actors of a pool in the order of service: priority first, then instance, group, type.
+    /// Returns the queues of the actors of a pool in the order of service: by priority, then instance, group, type.
     ///
     /// Each with the registration it belongs to (from 1), or 0.
     pub fn of_registrations(self, registrations: &[Registration]) -> Vec<(String, usize)> {

@@ -5,16 +5,16 @@ use super::library::LIBRARY;
 use super::plain_connection::PlainConnection;
 use super::{Endpoint, Error};
 
-/// What a Redis spends its time on. That Redis is measured, and is there for nothing else.
+/// Measures how a Redis spends its time. That Redis must serve nothing else.
 pub struct Profile(PlainConnection);
 
-/// What took longer than this is remembered by Redis, in microseconds.
+/// Redis records commands that took longer than this, in microseconds.
 const SLOW: u32 = 500;
-/// Redis remembers so many of the latest slow commands.
+/// Redis records this many of the latest slow commands.
 const KEPT: u32 = 4096;
 
 impl Profile {
-    /// Has a Redis remember what took long.
+    /// Lets a Redis record slow commands.
     pub async fn of(endpoint: &Endpoint) -> Result<Self, Error> {
         let redis = PlainConnection::connect(endpoint).await?;
         for (setting, value) in [("slowlog-log-slower-than", SLOW), ("slowlog-max-len", KEPT)] {
@@ -23,19 +23,19 @@ impl Profile {
         Ok(Self(redis))
     }
 
-    /// Has a Redis remember what took a tenth of a millisecond, too.
+    /// Lets a Redis record commands that took a tenth of a millisecond, too.
     pub async fn remember_more(&self) -> Result<(), Error> {
         self.0.call::<String>(redis::cmd("CONFIG").arg("SET").arg("slowlog-log-slower-than").arg(100)).await.map(drop)
     }
 
-    /// Forgets what was.
+    /// Deletes all records.
     pub async fn reset(&self) -> Result<(), Error> {
         self.0.call::<String>(redis::cmd("SLOWLOG").arg("RESET")).await?;
         self.0.call::<String>(redis::cmd("CONFIG").arg("RESETSTAT")).await?;
         Ok(())
     }
 
-    /// The longest time, in milliseconds, that Redis did nothing but one command since the reset; 0 stands for less than half of one.
+    /// Returns the longest time, in milliseconds, for which one command kept Redis busy since the reset; 0 means less than 0.5.
     pub async fn longest_ms(&self) -> Result<f64, Error> {
         let slow: Vec<Vec<redis::Value>> = self.0.call(redis::cmd("SLOWLOG").arg("GET").arg(KEPT)).await?;
         let times = slow.into_iter().filter_map(|mut entry| match (entry.len() > 2).then(|| entry.swap_remove(2)) {
@@ -45,7 +45,8 @@ impl Profile {
         Ok(times.fold(0.0, f64::max))
     }
 
-    /// The longest call of each function of ours since the reset, in milliseconds; none that took less than is remembered.
+    /// Returns the longest call of each function of hero since the reset, in milliseconds, without calls that were too short to be
+    /// recorded.
     pub async fn longest_of_functions_ms(&self) -> Result<BTreeMap<String, f64>, Error> {
         let entries: Vec<(u64, u64, f64, Vec<Text>, Text, Text)> = self.0.call(redis::cmd("SLOWLOG").arg("GET").arg(KEPT)).await?;
         let mut longest = BTreeMap::new();
@@ -59,7 +60,7 @@ impl Profile {
         Ok(longest)
     }
 
-    /// The time that Redis spent in functions since the reset, in microseconds.
+    /// Returns the time that Redis spent in functions since the reset, in microseconds.
     pub async fn function_us(&self) -> Result<f64, Error> {
         let info: String = self.0.call(redis::cmd("INFO").arg("commandstats")).await?;
         let usec = |line: &str| line.split_once(",usec=")?.1.split(',').next()?.parse::<f64>().ok();

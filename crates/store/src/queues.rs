@@ -6,38 +6,38 @@ use crate::keys::Keys;
 use crate::views::{Actors, Queues};
 use hero_model::{ContextId, JobId, Priority, Queue, QueueInfo, Target};
 
-/// How many queues are looked at by one pipeline.
+/// The number of queues that one pipeline reads.
 const AT_ONCE: usize = 256;
-/// How many jobs, of those that are taken first, a job is looked for among.
+/// The most jobs, from the first one to be taken, among which a job is searched.
 const LOOKED_AT: usize = 10_000;
-/// Where the leases of jobs that run here end; behind them are those of jobs that are away (`leases.lua`).
+/// The upper bound of the lease ends of jobs that run here. The leases of jobs that are away are beyond it (`leases.lua`).
 const LAST_HERE: &str = "(100000000000000";
 
-/// Where a job stands in its queue, and why it may have to wait there.
+/// The position of a job in its queue, and the reasons why it may wait there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueuePosition {
     /// The key of the queue.
     pub queue: String,
-    /// How many jobs wait in it.
+    /// The number of jobs that wait in it.
     pub depth: u64,
-    /// How many of them are taken first, itself included; unknown far back, and where callers take turns.
+    /// The number of jobs that are taken first, this one included; unknown far back, and if callers take turns.
     pub position: Option<u64>,
     /// Whether the queue is paused.
     pub paused: bool,
-    /// How many jobs run in the context, without those that are away.
+    /// The number of jobs that run in the context, without those that are away.
     pub running: u64,
 }
 
-/// The key of a queue in context 0 of a Redis of its own, for examples.
+/// Returns the key of a queue in context 0 of a Redis that is no cluster, for examples.
 pub fn queue_name(queue: &Queue) -> String {
     Keys::standalone(ContextId(0)).work(queue)
 }
 
-/// A number that another program may have written: none, where that is none.
+/// A number that another program may have written; nothing if it is invalid.
 #[derive(Debug, Clone, Default)]
 struct Number(Option<u64>);
 
-/// How many jobs wait in a queue, as `queues.waiting_in` of the functions says it: ids that were left there count for half of it at most.
+/// Counts the jobs that wait in a queue, by the rule of `queues.waiting_in` in the functions: stale ids lower the count by half at most.
 fn depth(length: u64, sorted: u64, left: u64) -> u64 {
     let all = length.saturating_add(sorted);
     all.saturating_sub(left).max(all / 2)
@@ -50,15 +50,15 @@ impl FromRedisValue for Number {
 }
 
 impl Inner {
-    /// The name under which a queue is paused, in all its priorities.
+    /// Returns the name under which a queue is paused, in all its priorities.
     pub(super) fn base(&self, queue: &Queue) -> String {
         self.keys.work(&Queue { priority: Priority::Normal, ..queue.clone() })
     }
 }
 
 impl Queues<'_> {
-    /// Every work queue that holds something or is paused, and the type queue of every live actor. Of more than 20,000 some are left out
-    /// ([`Health::overfull`](crate::views::Health::overfull) says so).
+    /// Returns every work queue that is not empty or is paused, and the type queue of every live actor. If there are more than 20,000, some
+    /// are left out ([`Health::overfull`](crate::views::Health::overfull) says so).
     pub async fn list(self) -> Result<Vec<QueueInfo>, Error> {
         let actors = Actors(self.0).list().await?;
         let [queues, fair, paused] = [self.0.keys.queues(), self.0.keys.fair(), self.0.keys.paused()];
@@ -98,7 +98,7 @@ impl Queues<'_> {
         Ok(listed)
     }
 
-    /// How a job stands in a queue; its position only if that is asked for. What it says of several keys is not of one moment.
+    /// Returns the state of a job in a queue; its position only on request. Its values come from several keys, not from one moment.
     pub async fn position(self, job: &JobId, queue: &Queue, position: bool) -> Result<QueuePosition, Error> {
         let name = self.0.keys.work(queue);
         let mut look = Pipeline::new();
@@ -123,7 +123,7 @@ impl Queues<'_> {
             keys.iter().zip(answers).map(|(key, answer)| self.0.unspoilt_key(key, answer)).collect::<Result<_, _>>()?;
         let number = |at: usize| numbers.get(at).and_then(|Number(number)| *number);
         let (length, sorted, left) = (number(0).unwrap_or(0), number(1).unwrap_or(0), number(4).unwrap_or(0));
-        // Sorted jobs are taken first, but in which order the callers come is not known; nor is where those lie that were stopped.
+        // Sorted jobs are taken first, but the order of their callers is unknown. So are the places of stopped jobs.
         let position = number(5).filter(|_| sorted == 0 && left == 0).map(|at| length.saturating_sub(at));
         let depth = depth(length, sorted, left);
         Ok(QueuePosition { queue: name, depth, position, paused: number(2) == Some(1), running: number(3).unwrap_or(0) })

@@ -2,11 +2,11 @@ use super::Error;
 use super::codec::Text;
 use crate::views::Health;
 
-/// How many hexadecimal digits the identity has. It becomes part of file names.
+/// The number of hexadecimal digits of the identity. It becomes part of file names.
 const DIGITS: usize = 32;
 
 impl Health<'_> {
-    /// What tells this Redis from every other. It is made when it is first asked for; a Redis that lost everything is another one.
+    /// Returns the identity of this Redis. The first call creates it. A Redis that lost all its data gets a new one.
     pub async fn redis_id(self) -> Result<String, Error> {
         if let Some(known) = self.known_redis_id().await? {
             return Ok(known);
@@ -19,13 +19,13 @@ impl Health<'_> {
         before.0.map_or(Ok(made), |before| self.checked(before))
     }
 
-    /// The same, unless nobody has asked for it yet.
+    /// Returns the identity, unless nobody has created it yet.
     pub async fn known_redis_id(self) -> Result<Option<String>, Error> {
         let found: Text = self.0.commands.call(redis::cmd("GET").arg(self.0.keys.redis_id())).await?;
         found.0.map(|found| self.checked(found)).transpose()
     }
 
-    /// Foreign programs can write the key, and what stands there becomes part of a file name.
+    /// Validates the identity, because foreign programs can write the key and the value becomes part of a file name.
     fn checked(self, identity: String) -> Result<String, Error> {
         if identity.len() == DIGITS && identity.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(identity);

@@ -3,12 +3,12 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use hero_model::ScriptType;
 
-/// What the pools of this process registered, by script type. An entry lasts as long as its pool keeps it.
+/// The registrations of the pools of this process, by script type. An entry lasts as long as its pool keeps it.
 #[derive(Debug)]
 pub(super) struct Registry<T>(Mutex<HashMap<ScriptType, Vec<Weak<T>>>>);
 
 impl<T> Registry<T> {
-    /// Enters something for a type.
+    /// Adds an entry for a type.
     pub(super) fn enter(&self, script_type: &ScriptType, entry: &Arc<T>) {
         let mut of_type = self.locked();
         let entries = of_type.entry(script_type.clone()).or_default();
@@ -16,7 +16,7 @@ impl<T> Registry<T> {
         entries.push(Arc::downgrade(entry));
     }
 
-    /// The first thing that is made of an entry of a type.
+    /// Returns the first result that `make` gives for an entry of a type.
     pub(super) fn find_map<R>(&self, script_type: &ScriptType, make: impl FnMut(Arc<T>) -> Option<R>) -> Option<R> {
         self.locked().get(script_type)?.iter().filter_map(Weak::upgrade).find_map(make)
     }

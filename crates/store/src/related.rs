@@ -1,4 +1,4 @@
-//! Jobs whose relations Redis has to follow before it stores them: they come one caller after the other, within a budget.
+//! Jobs whose relations Redis must follow before it stores them. Callers take turns, within a budget.
 
 use std::sync::Weak;
 
@@ -6,7 +6,7 @@ use super::batch::{Batch, Request, Weight};
 use super::relation_budget::Since;
 use super::{Created, Error, Inner, NewJob};
 
-/// A job whose relations Redis has to follow.
+/// A job whose relations Redis must follow.
 pub(super) struct Related {
     job: NewJob,
     since: Since,
@@ -19,7 +19,7 @@ impl Related {
 }
 
 impl Inner {
-    /// Stores a job whose relations have to be followed, when it is its caller's turn.
+    /// Stores a job whose relations must be followed, when it is its caller's turn.
     pub(super) async fn relate(&self, job: NewJob) -> Result<Created, Error> {
         let since = self.relation_budget.since();
         let caller = job.spec.caller_id.clone().unwrap_or_default();
@@ -30,7 +30,7 @@ impl Inner {
     }
 }
 
-/// As [`create_batch`](super::functions::create_batch), no faster than relations may be followed.
+/// Works like [`create_batch`](super::functions::create_batch), but no faster than relations may be followed.
 pub(super) fn relate_batch(store: Weak<Inner>) -> Batch<Related, Created> {
     Batch::new(move |asked: Vec<Related>| {
         let store = store.clone();
@@ -46,7 +46,7 @@ pub(super) fn relate_batch(store: Weak<Inner>) -> Batch<Related, Created> {
             let jobs: Vec<NewJob> = asked.iter().filter(|one| one.caller() == caller).map(|one| one.job.clone()).collect();
             let answers = store.create_all(&jobs, false).await.map(|answers| {
                 let mut answers = answers.into_iter();
-                // The others come with a later call.
+                // The jobs of other callers come with a later call.
                 asked.iter().map(|one| if one.caller() == caller { answers.next().flatten() } else { None }).collect()
             });
             (asked, answers)

@@ -8,38 +8,38 @@ use super::Error;
 use super::caller_rooms::CallerRooms;
 use super::deadline::DEADLINE;
 
-/// How long one has to wait for each relation that was followed: three to five times the 5 to 8 µs that it took Redis, so that following leaves
-/// most of the time of Redis to others.
+/// The wait for each relation that was followed: three to five times the 5 to 8 µs that it took Redis, so that most of Redis' time is left
+/// to others.
 const PRICE: Duration = Duration::from_micros(25);
-/// How much may be owed without a wait: one long walk, or many short ones.
+/// The debt that is allowed without a wait: one long walk, or many short ones.
 const CREDIT: Duration = Duration::from_millis(100);
-/// How long a job waits for the relations of others to be followed. Whoever asked for it is told before giving up.
+/// The longest time that a job waits while relations of others are followed. Its caller is told before it gives up.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// A job that waited too long is refused as busy only if at least this much was followed for others meanwhile; otherwise Redis was slow.
+/// A job that waited too long is refused as busy only if relations of others took at least this long meanwhile; otherwise Redis was slow.
 const BLAME: Duration = Duration::from_secs(1);
-/// How much room one caller has in line.
+/// The room of one caller in the waiting line.
 const OF_A_CALLER: usize = 100;
-/// How much of that room a request takes that is a call of its own. Creates share calls, and take 1 each.
+/// The part of that room that a request with a call of its own takes. Creates share calls, and take 1 each.
 const ALONE: u32 = 12;
 
-/// How much Redis may do to follow relations. A request that made Redis follow many delays all that come after it, whether or not its job was
-/// stored.
+/// The time that Redis may spend on following relations. A request that made Redis follow many relations delays all later ones, even if its
+/// job was not stored.
 pub(super) struct RelationBudget {
     paid: Mutex<Paid>,
-    /// Held by the one that waits or follows.
+    /// The lock that is held by the request that waits or follows.
     line: tokio::sync::Mutex<()>,
     callers: CallerRooms,
-    /// Whose creates went into the last call.
+    /// The caller whose creates went into the last call.
     last: Mutex<String>,
 }
 
 struct Paid {
     until: Instant,
-    /// What was to be paid for, in all.
+    /// The total price so far.
     price: Duration,
 }
 
-/// When a request came into the line.
+/// The state when a request entered the line.
 #[derive(Clone, Copy)]
 pub(super) struct Since {
     came: Instant,
@@ -58,17 +58,17 @@ impl RelationBudget {
         self.paid.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a request notes when it comes into the line.
+    /// Returns the state for a request that enters the line.
     pub(super) fn since(&self) -> Since {
         Since { came: Instant::now(), price: self.paid().price }
     }
 
-    /// Whether a request has waited too long, and for relations.
+    /// Whether a request has waited too long, because of relations of others.
     pub(super) fn is_late(&self, since: Since) -> bool {
         since.came.elapsed() > PATIENCE && self.paid().price - since.price > BLAME
     }
 
-    /// Waits in line until what was followed so far is paid for. Relations are followed while the turn is held.
+    /// Waits in line until all relations followed so far are paid for. Relations are followed while this lock is held.
     pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         let turn = self.line.lock().await;
         let from = self.paid().until.checked_sub(CREDIT);
@@ -78,12 +78,12 @@ impl RelationBudget {
         turn
     }
 
-    /// Waits for room in line: each caller has only so much.
+    /// Waits for room in the line: each caller has only a limited share.
     pub(super) async fn room_in_line(&self, caller: &str, room: u32) -> OwnedSemaphorePermit {
         self.callers.take(caller, room).await
     }
 
-    /// Does something for a caller when it is its turn; nothing if the relations of others took too long.
+    /// Runs something for a caller when it is its turn; nothing if the relations of others took too long.
     pub(super) async fn in_turn<T>(&self, caller: &str, follow: impl Future<Output = Result<T, Error>>) -> Result<Option<T>, Error> {
         let since = self.since();
         let waiting = async {
@@ -96,7 +96,7 @@ impl RelationBudget {
         }
     }
 
-    /// Waits for something in line. Nothing: relations of others took too long.
+    /// Waits in line for something. Returns nothing if relations of others took too long.
     pub(super) async fn patiently<T>(&self, since: Since, waiting: impl Future<Output = T>) -> Result<Option<T>, Error> {
         tokio::pin!(waiting);
         if let Ok(turn) = timeout(PATIENCE, &mut waiting).await {
@@ -108,7 +108,7 @@ impl RelationBudget {
         timeout(DEADLINE - PATIENCE, waiting).await.map(Some).map_err(|_| Error::Deadline(DEADLINE))
     }
 
-    /// The caller whose creates go into the next call. What is followed for one of them serves its others.
+    /// Chooses the caller whose creates go into the next call. Following the relations of one of its jobs serves its others, too.
     pub(super) fn next_caller<'a>(&self, callers: impl Iterator<Item = &'a str> + Clone) -> String {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let callers = || callers.clone();
@@ -117,7 +117,7 @@ impl RelationBudget {
         last.clone()
     }
 
-    /// Notes that so many relations were followed.
+    /// Charges for the relations that were followed.
     pub(super) fn pay(&self, followed: u32) {
         let mut paid = self.paid();
         paid.until = Instant::now().max(paid.until) + PRICE * followed;

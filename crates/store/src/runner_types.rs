@@ -1,6 +1,6 @@
-//! The runners of each script type. What has a type as its topic goes to one of them, and they take turns.
+//! The runners of each script type. A message with a type as its topic goes to one of its runners, and they take turns.
 //!
-//! Which those are is kept until a revision says that a runner has changed, so that a message costs as much with ten thousand runners as with one.
+//! The list is cached until a revision shows that a runner has changed, so a message costs as much with ten thousand runners as with one.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
@@ -14,25 +14,25 @@ use super::runners::runner;
 use crate::views::Runners;
 use hero_model::{ContextId, Name, Place, Runner, RunnerId, ScriptType};
 
-/// They are read again after so long, because another program may have changed one and raised no revision.
+/// The list is read again after this time, because another program may have changed a runner without raising the revision.
 const AGAIN: Duration = Duration::from_secs(60);
-/// And after so long where the revision is spoilt, because it would not show that one has changed.
+/// The list is read again after this time while the revision is spoilt, because it would not show a change.
 const SOON: Duration = Duration::from_secs(1);
-/// How many runners are looked at for those of a type: as many as `set_runner.lua` makes. And how many by one pipeline.
+/// The most runners that are read: as many as `set_runner.lua` creates. And (below) the most in one pipeline.
 const MOST_RUNNERS: usize = 10_000;
 const TOGETHER: usize = 1000;
-/// How many are tried that may have changed meanwhile, before all are read anew.
+/// The number of runners that are tried, in case they changed meanwhile, before all are read again.
 const MOST_TRIED: usize = 8;
-/// What is read of each.
+/// The fields that are read of each runner.
 const FIELDS: [&str; 5] = ["id", "type", "local", "address", "target_context"];
 
-/// What is known of the runners of all types.
+/// The cached runners of all types.
 #[derive(Default)]
 pub(super) struct RunnerTypes(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
-    /// The revision at which they were read, and when that was.
+    /// The revision of the cache, and the time when it was read.
     read: Option<(Option<u64>, Instant)>,
     of_types: HashMap<ScriptType, OfType>,
 }
@@ -42,14 +42,14 @@ struct Known {
 struct OfType {
     /// Their numbers, in order.
     ids: Vec<RunnerId>,
-    /// The contexts of this server in which some of them run.
+    /// The contexts of this server in which some of them run their jobs.
     targets: BTreeSet<ContextId>,
-    /// How many of their turns are over.
+    /// The number of turns taken so far.
     turns: usize,
 }
 
 impl OfType {
-    /// The runner whose turn it is, and those behind it.
+    /// Returns the runner whose turn it is, and those after it.
     fn take_turn(&mut self) -> Vec<RunnerId> {
         let at = self.turns % self.ids.len().max(1);
         self.turns = at + 1;
@@ -58,7 +58,8 @@ impl OfType {
 }
 
 impl<'a> Runners<'a> {
-    /// The runner that what has this topic goes to: the one whose topic it is, else of all whose script type has this name the one whose turn it is.
+    /// Returns the runner for a topic: the runner with this topic of its own, else the next in turn of all runners whose script type has
+    /// this name.
     pub async fn for_topic(self, topic: &Name) -> Result<Option<Runner>, Error> {
         if let Some(runner) = self.with_topic(topic).await? {
             return Ok(Some(runner));
@@ -67,7 +68,7 @@ impl<'a> Runners<'a> {
         for anew in [false, true] {
             let Some(in_turn) = self.types(anew).await?.of_types.get_mut(&script_type).map(OfType::take_turn) else { break };
             for id in in_turn {
-                // It may have changed meanwhile.
+                // The runner may have changed meanwhile.
                 let found = self.0.unspoilt(self.get(id).await)?;
                 if let Some(runner) = found.filter(|runner| runner.script_type == script_type) {
                     return Ok(Some(runner));
@@ -77,7 +78,7 @@ impl<'a> Runners<'a> {
         Ok(None)
     }
 
-    /// Whether there is a runner that what has this topic goes to.
+    /// Whether there is a runner for a topic.
     pub async fn has_for_topic(self, topic: &Name) -> Result<bool, Error> {
         if self.with_topic(topic).await?.is_some() {
             return Ok(true);
@@ -86,16 +87,16 @@ impl<'a> Runners<'a> {
         Ok(self.types(false).await?.of_types.contains_key(&script_type))
     }
 
-    /// The contexts of this server in which runners of the script type of this name run whose jobs are sent there.
+    /// Returns the contexts of this server to which runners of the script type of this name send their jobs.
     pub async fn targets_of_type(self, topic: &Name) -> Result<BTreeSet<ContextId>, Error> {
         let Some(script_type) = as_type(topic) else { return Ok(BTreeSet::new()) };
         Ok(self.types(false).await?.of_types.get(&script_type).map(|of_type| of_type.targets.clone()).unwrap_or_default())
     }
 
-    /// The runners of all types, as they are now, or, if not read `anew`, as they were when one changed last. Who comes meanwhile waits for what is read.
+    /// Returns the runners of all types: current ones if read `anew`, else as of the last change. Other callers wait for the reading.
     async fn types(self, anew: bool) -> Result<MutexGuard<'a, Known>, Error> {
         let mut known = self.0.runner_types.0.lock().await;
-        // It is read first: what changes meanwhile has another one.
+        // The revision is read first, so that a change meanwhile has another one.
         let revision = self.revision().await?;
         let again = if revision.is_some() { AGAIN } else { SOON };
         if anew || known.read.is_none_or(|(read, at)| read != revision || at.elapsed() > again) {
@@ -135,7 +136,7 @@ impl<'a> Runners<'a> {
     }
 }
 
-/// The script type that a topic is, if it is one.
+/// Returns the script type that a topic names, if it names one.
 fn as_type(topic: &Name) -> Option<ScriptType> {
     topic.as_str().parse().ok().filter(|_| RunnerId::of_group(topic).is_none())
 }

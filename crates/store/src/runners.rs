@@ -8,12 +8,12 @@ use crate::views::Runners;
 use hero_model::{ContextId, Name, Priority, Queue, Runner, RunnerId, ScriptType, Target, Timestamp};
 
 impl Runners<'_> {
-    /// A runner, if there is one with this number. Other programs may have made it, too.
+    /// Returns the runner with this number, if there is one. Other programs may have created it, too.
     pub async fn get(self, id: RunnerId) -> Result<Option<Runner>, Error> {
         Ok(runner(id, &self.0.hash(&self.0.keys.runner(id)).await?))
     }
 
-    /// The runner that has this topic: of `runner{n}` that with the number, else the one that has it as its own.
+    /// Returns the runner with this topic: for `runner{n}` the runner with this number, else the runner that has the topic as its own.
     pub async fn with_topic(self, topic: &Name) -> Result<Option<Runner>, Error> {
         if let Some(id) = RunnerId::of_group(topic) {
             return self.get(id).await;
@@ -26,8 +26,8 @@ impl Runners<'_> {
         Ok(self.get(RunnerId(id as u32)).await?.filter(|runner| runner.topic == *topic))
     }
 
-    /// Runners behind this number, in order, of at most `limit` that are listed; and behind what the next ones stand, if more are listed. Some that are
-    /// listed may be gone.
+    /// Returns at most `limit` listed runners after this number, in order, and the place of the next page, if more are listed. Listed
+    /// runners may be gone.
     pub async fn list(self, after: Score, limit: usize) -> Result<(Vec<Runner>, Option<Score>), Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.0.keys.runners()).arg(after.beyond()).arg("+inf").arg("BYSCORE");
@@ -41,7 +41,7 @@ impl Runners<'_> {
         Ok((ids.into_iter().zip(hashes).filter_map(|(id, fields)| runner(id, &fields)).collect(), next))
     }
 
-    /// Whether there are jobs to be taken in the queues for each of these, in their order. Queues that are paused give none.
+    /// Whether the queues of each of these targets hold jobs, in the same order. Paused queues count as empty.
     pub async fn have_jobs(self, targets: &[(ScriptType, Target)]) -> Result<Vec<bool>, Error> {
         let mut look = Pipeline::new();
         for (script_type, target) in targets {
@@ -53,13 +53,13 @@ impl Runners<'_> {
             queues.extend(queues.clone().iter().map(|queue| self.0.keys.fair_part(queue, "ring")));
             look.cmd("EXISTS").arg(queues);
             look.cmd("SISMEMBER").arg(self.0.keys.paused()).arg(self.0.base(&queue(Priority::Normal)));
-            // What other programs push for runners goes on from there, whether or not the queue behind it is paused.
+            // Jobs that other programs push for runners move on from there, even if the queue after it is paused.
             look.cmd("EXISTS").arg(self.0.keys.runner_queue(script_type));
         }
         if targets.is_empty() {
             return Ok(Vec::new());
         }
-        // Another program may have made something else of the set of those that are paused.
+        // Another program may have changed the type of the set of paused queues.
         look.ignore_errors();
         let answers: Vec<RedisResult<u64>> = self.0.commands.each(&look).await?;
         let mut has_jobs = Vec::with_capacity(targets.len());
@@ -72,7 +72,8 @@ impl Runners<'_> {
         Ok(has_jobs)
     }
 
-    /// Grows with each runner that is made, changed or deleted by hero. Nothing where another program has spoilt it: then any may have changed.
+    /// Returns the revision, which grows each time that hero creates, changes or deletes a runner. Nothing if another program has spoilt
+    /// it: then any runner may have changed.
     pub async fn revision(self) -> Result<Option<u64>, Error> {
         let found = self.0.commands.call(redis::cmd("HGET").arg(self.0.keys.revisions()).arg("runners")).await.map(Some);
         let found: Option<Text> = self.0.unspoilt(found)?;
@@ -80,7 +81,7 @@ impl Runners<'_> {
     }
 }
 
-/// A runner as its hash has it. What cannot be read counts as not there; without a type it is one of the default type.
+/// Reads a runner from its hash. Fields that cannot be read count as missing; without a type it has the default type.
 pub(super) fn runner(id: RunnerId, fields: &Fields) -> Option<Runner> {
     if fields.is_empty() {
         return None;

@@ -5,14 +5,14 @@ use super::codec::{Fields, Text};
 use crate::views::Schedules;
 use hero_model::{JobId, Overlap, ScheduleId, ScheduleSpec, Timestamp};
 
-/// A schedule as it stands in Redis.
+/// A schedule as it is stored in Redis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredSchedule {
     /// Its id.
     pub id: ScheduleId,
-    /// The occurrence it waits for; after its end, when it is to be deleted.
+    /// The next occurrence; after the schedule's end, the time when it is to be deleted.
     pub occurrence: Timestamp,
-    /// What was asked for. None: another version wrote it, or only the id is left.
+    /// The specification. None: another version wrote it, or only the id is left.
     pub spec: Option<ScheduleSpec>,
     /// When it was created.
     pub created_at: Timestamp,
@@ -20,39 +20,39 @@ pub struct StoredSchedule {
     pub ended: bool,
     /// Whether only the id is left.
     pub lost: bool,
-    /// When a server last tried to fire the occurrence and there was no room.
+    /// The time when a server last tried to fire the occurrence and found no room.
     pub tried_at: Option<Timestamp>,
     /// The occurrence of its last job.
     pub last_slot: Option<Timestamp>,
     /// Its last job.
     pub last_job: Option<JobId>,
-    /// How many jobs it made.
+    /// The number of jobs that it created.
     pub runs: u64,
-    /// How many occurrences were left out because of the job before.
+    /// The number of occurrences that were skipped because of the job before.
     pub skipped: u64,
-    /// How many occurrences were left out because no server ran.
+    /// The number of occurrences that were missed because no server ran.
     pub missed: u64,
 }
 
-/// An occurrence of a schedule that is to be fired: once, by whichever server is first.
+/// An occurrence of a schedule to fire. The first server to do it fires it, once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Firing {
     /// The schedule.
     pub schedule: ScheduleId,
-    /// The occurrence that the schedule waits for. When it is another one by then, nothing happens.
+    /// The expected next occurrence. If the schedule waits for another one by then, nothing happens.
     pub expected: Timestamp,
-    /// The occurrence that is fired: this one, or a later one.
+    /// The occurrence to fire: the expected one, or a later one.
     pub occurrence: Timestamp,
-    /// The occurrence it waits for afterwards; none when it has come to its end.
+    /// The next occurrence afterwards; none at the end of the schedule.
     pub next: Option<Timestamp>,
-    /// How many occurrences are left out, because no server ran.
+    /// The number of occurrences that were missed because no server ran.
     pub missed: u64,
-    /// What happens when the job of the occurrence before has not ended.
+    /// The behaviour if the job of the occurrence before has not ended.
     pub overlap: Overlap,
 }
 
 impl Firing {
-    /// The occurrence as `schedules.lua` reads it, for the job of this number, counted from 1.
+    /// Returns the occurrence in the format of `schedules.lua`, for the job of this number, counted from 1.
     pub(super) fn argument(&self, number: usize) -> String {
         let next = self.next.map_or_else(|| "-".to_owned(), |next| next.as_millis().to_string());
         let (expected, occurrence) = (self.expected.as_millis(), self.occurrence.as_millis());
@@ -60,14 +60,14 @@ impl Firing {
     }
 }
 
-/// How many ids are read at a time.
+/// The number of ids read at a time.
 const CHUNK: usize = 1000;
-/// How often ids are read again when some of them were none. Others may add more meanwhile.
+/// The most repetitions of a read that found invalid ids. Other programs may add more meanwhile.
 const MOST_LOOKS: usize = 8;
 
 impl Schedules<'_> {
-    /// The schedules that wait for an occurrence that has come, in the order of these, at most `limit`, after leaving out the first `skip`.
-    /// Also when the next occurrence comes, where that is known.
+    /// Returns the schedules with a due occurrence, in their order: at most `limit`, after skipping `skip`. Also returns the time of the
+    /// next occurrence, if it is known.
     pub async fn due(self, skip: usize, limit: usize) -> Result<(Vec<StoredSchedule>, Option<Timestamp>), Error> {
         let entries = self.occurrences(skip, limit).await?;
         let now = self.0.clock.now();
@@ -76,9 +76,9 @@ impl Schedules<'_> {
         Ok((self.stored(&entries[..due]).await?, next))
     }
 
-    /// A page of schedules, in the order of their next occurrences, and where the next page begins. None: that is no cursor.
+    /// Returns a page of schedules, ordered by their next occurrences, and the start of the next page. None: the text is no cursor.
     ///
-    /// Schedules move while their occurrences are fired, so one may be on two pages; none is left out.
+    /// Schedules move while their occurrences are fired, so one may be on two pages, but none is left out.
     pub async fn list(self, cursor: Option<&str>, limit: usize) -> Result<Option<(Vec<StoredSchedule>, Option<String>)>, Error> {
         let after = match cursor.map(parse_cursor) {
             None => None,
@@ -103,13 +103,13 @@ impl Schedules<'_> {
         Ok(Some((self.stored(&found).await?, cursor)))
     }
 
-    /// What a schedule is to do, if there is one; nothing in it where another version wrote it.
+    /// Returns the specification of a schedule, if the schedule exists; the inner value is nothing if another version wrote it.
     pub async fn spec(self, id: &ScheduleId) -> Result<Option<Option<ScheduleSpec>>, Error> {
         let spec: Text = self.0.commands.call(redis::cmd("HGET").arg(self.0.keys.schedule(id)).arg("spec")).await?;
         Ok(spec.0.map(|spec| serde_json::from_str(&spec).ok()))
     }
 
-    /// A schedule that waits for this occurrence, as it is now.
+    /// Returns the current state of a schedule that waits for this occurrence.
     pub async fn get(self, id: ScheduleId, occurrence: Timestamp) -> Result<Option<StoredSchedule>, Error> {
         Ok(self.stored(&[(id, occurrence)]).await?.pop().filter(|schedule| !schedule.lost))
     }
@@ -127,7 +127,7 @@ impl Schedules<'_> {
                 let known = |(member, occurrence): &(Vec<u8>, f64)| Some((id(member)?, Timestamp::from_millis(*occurrence as i64)));
                 return Ok(entries.iter().filter_map(known).collect());
             }
-            // What others put there and is no id gives way: it would take the place of one.
+            // Entries of other programs that are no ids are removed, because each takes the place of an id.
             self.0.commands.call::<u64>(redis::cmd("ZREM").arg(self.0.keys.schedules()).arg(strange)).await?;
         }
     }
@@ -146,7 +146,7 @@ impl Schedules<'_> {
             let fields = self.0.unspoilt_key(&self.0.keys.schedule(id), fields.map(Some))?;
             let is_spoilt = fields.is_none();
             let schedule = stored(id, *occurrence, &fields.unwrap_or_default());
-            // What another program made something else of is not lost yet: whoever cleans up says what becomes of it.
+            // A key that another program has spoilt does not count as lost yet: the cleanup decides what happens to it.
             Ok(StoredSchedule { lost: schedule.lost && !is_spoilt, ..schedule })
         };
         entries.iter().zip(hashes).map(of).collect()

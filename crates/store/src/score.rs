@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Where an entry stands in a sorted set, as cursors of lists say it.
+/// The place of an entry in a sorted set, as cursors of lists name it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score(pub(super) f64);
 
@@ -9,12 +9,12 @@ impl Score {
     /// Above every number.
     pub const HIGHEST: Self = Self(f64::INFINITY);
 
-    /// Whether it stands behind this one.
+    /// Whether it comes after another.
     pub fn is_behind(self, other: Self) -> bool {
         self.0 > other.0
     }
 
-    /// The end of a range that leaves out what stands here.
+    /// The exclusive bound of a range that begins after this place.
     pub(super) fn beyond(self) -> String {
         format!("({self}")
     }
@@ -37,7 +37,7 @@ impl FromStr for Score {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let score = Self(text.parse().map_err(|_| ())?);
-        // Only as they are written here, and not what is no number.
+        // Only the canonical spelling is accepted, and no NaN.
         (!score.0.is_nan() && score.to_string() == text).then_some(score).ok_or(())
     }
 }

@@ -2,10 +2,10 @@ use std::collections::HashSet;
 
 use hero_model::JobId;
 
-/// The lists in which jobs stand that wait for another one.
+/// The lists of a job in which waiting jobs stand.
 pub(super) const LISTS: [&str; 2] = ["dependents", "onComplete"];
 
-/// In which of them a job stands that is related so.
+/// Returns the index of the list for a relation, if jobs with this relation wait.
 pub(super) fn list_of(relation: &str) -> Option<usize> {
     match relation {
         "prerequisite" => Some(0),
@@ -14,17 +14,18 @@ pub(super) fn list_of(relation: &str) -> Option<usize> {
     }
 }
 
-/// What was seen of jobs outside of a group when a part of it was staged. It counts for the rest of it, too, where they have gone since.
+/// The observed state of jobs outside of a group when a part of the group was staged. It also holds for the rest of the group, even if
+/// those jobs have gone since.
 #[derive(Default)]
 pub(super) struct Seen<'g> {
-    /// Those that need not be waited for, by the list in which jobs stand that do.
+    /// Jobs that need not be awaited, with the index of the list in which jobs would wait for them.
     pub(super) ended: HashSet<(usize, &'g JobId)>,
-    /// Parents that were there.
+    /// Parents that existed.
     pub(super) parents: HashSet<&'g JobId>,
 }
 
 impl<'g> Seen<'g> {
-    /// Whether such a relation needs no look any more.
+    /// Whether a relation needs no further check.
     pub(super) fn has(&self, relation: &str, other: &'g JobId) -> bool {
         list_of(relation).map_or_else(|| self.parents.contains(other), |kind| self.ended.contains(&(kind, other)))
     }

@@ -6,17 +6,17 @@ use crate::keys::Keys;
 use crate::views::Maintenance;
 use hero_model::Timestamp;
 
-/// Jobs whose times are out of order by less are found in any case, ms.
+/// Jobs whose times are out of order by less than this are always found, in ms.
 const LITTLE: i64 = 1000;
-/// A setback is noted among the time offsets, in a field of its own: the key of the index, and this behind it.
+/// The suffix of a setback's field among the time offsets, after the key of the index.
 const BACK: &str = ":back";
-/// How many of the newest hours are looked at.
+/// The number of the newest hours that are checked.
 const HOURS: usize = 3;
 
-/// Setbacks of Redis' clock. After one, jobs come into the index of an hour whose times are earlier than those of some jobs before them.
-/// So a list by time looks further there, by as much as the clock was set back.
+/// Setbacks of Redis' clock. After one, jobs enter the index of an hour with earlier times than some jobs before them. A list by time must
+/// then search further, by the length of the setback.
 impl Maintenance<'_> {
-    /// Sets the clock by Redis. False: Redis took too long to answer, so the clock goes on as it is.
+    /// Sets the clock by Redis. Returns false if Redis took too long to answer, so that the clock goes on unchanged.
     pub async fn set_clock(self) -> Result<bool, Error> {
         let before = std::time::Instant::now();
         let (seconds, micros): (i64, i64) = self.0.commands.call(&redis::cmd("TIME")).await?;
@@ -29,14 +29,14 @@ impl Maintenance<'_> {
                         tracing::warn!(seconds, "the clock of Redis was set back; lists by time look further in {hours} hours");
                     }
                 }
-                // Redis may be full; the next look tries again.
+                // Redis may be full. The next check tries again.
                 Err(error) => tracing::debug!(%error, "that the clock of Redis was set back could not be noted"),
             }
         }
         Ok(set)
     }
 
-    /// Has the clock know what Redis has shown before this process began: the times of the newest jobs.
+    /// Reads the times of the newest jobs, so that the clock knows what Redis had shown before this process began.
     pub async fn look_back(self) -> Result<(), Error> {
         let now = self.0.clock.now().hour();
         let hours = self.index_hours().await?;
@@ -54,7 +54,7 @@ impl Maintenance<'_> {
         Ok(())
     }
 
-    /// Notes how far the jobs of each hour that may come again are out of order, and says for how many that is news.
+    /// Records how far the jobs of each hour that may come again are out of order. Returns the number of hours for which that was new.
     async fn note_setback(self, back: i64) -> Result<usize, Error> {
         let mut news = 0;
         let now = self.0.clock.now();
@@ -84,7 +84,7 @@ fn field(keys: &Keys, hour: &str) -> String {
     keys.index_of_hour(hour) + BACK
 }
 
-/// The index whose setback a field of the time offsets notes, if it notes one.
+/// Returns the index whose setback a field of the time offsets records, if it records one.
 pub(super) fn set_back(field: &str) -> Option<&str> {
     field.strip_suffix(BACK)
 }

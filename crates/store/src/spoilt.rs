@@ -1,4 +1,5 @@
-//! What other programs have made of keys, so that they cannot be read: each is left out of lists and named in the log, and holds up nothing else.
+//! Keys that other programs have spoilt, so that they cannot be read. Each is left out of lists and named in the log, and holds up nothing
+//! else.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,31 +11,31 @@ use super::codec::Fields;
 use super::{Error, Inner};
 use crate::views::{Health, Maintenance};
 
-/// A key is named in the log again after so long, as long as it is found so.
+/// The interval at which a spoilt key is named in the log again.
 const AGAIN: Duration = Duration::from_secs(600);
-/// One that is not spoilt any more makes room for others after so long, and is named at once if it is spoilt again.
+/// After this time a repaired key makes room for others, and is named at once if it is spoilt again.
 const MENDED: Duration = Duration::from_secs(60);
-/// How many keys of a context are named in the log in that time: others may spoil any number.
+/// The most keys of a context that the log names in that time, because other programs may spoil any number.
 const MOST: usize = 200;
 
 /// The keys of a context that were named in the log.
 #[derive(Debug, Default)]
 pub(super) struct Told(Mutex<HashMap<String, Named>>);
 
-/// When a key was named, and whether for its type: else it shows in no time whether it has been mended.
+/// The time when a key was named, and whether its type was wrong. Otherwise no quick check can show whether it has been repaired.
 #[derive(Debug, Clone, Copy)]
 struct Named {
     at: Instant,
     for_type: bool,
 }
 
-/// What is to be said of a key.
+/// The message about a key.
 #[derive(Debug, PartialEq, Eq)]
 enum News {
-    /// It was named lately, or others were that stand for it.
+    /// The key was named lately, or the limit of named keys was reached earlier.
     Old,
     Key,
-    /// So many were named lately that others are not from now on.
+    /// The limit is reached: further keys are not named from now on.
     Last,
 }
 
@@ -59,7 +60,7 @@ impl Told {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
     }
 
-    /// Those that were named so long ago that they are forgotten where they are gone, or of their type again.
+    /// Returns the keys that were named long enough ago to be forgotten if they are gone or have the right type again.
     fn maybe_mended(&self, now: Instant) -> Vec<(String, Named)> {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         told.iter().filter(|(_, named)| now.duration_since(named.at) >= MENDED).map(|(key, named)| (key.clone(), *named)).collect()
@@ -71,7 +72,7 @@ impl Told {
 }
 
 impl Inner {
-    /// Names a key in the log, once in a while, that another program has spoilt.
+    /// Names a key in the log that another program has spoilt, but not too often.
     pub(super) fn tell_spoilt(&self, error: &Error) {
         let Error::Spoilt { key, why } = error else { return };
         let context = self.keys.context();
@@ -84,7 +85,7 @@ impl Inner {
         }
     }
 
-    /// Names a key in the log, once in a while, that gave way.
+    /// Names a key in the log that hero deleted because it was spoilt, but not too often.
     pub(super) fn tell_deleted(&self, key: &str) {
         if self.told.news(key, Instant::now(), true) != News::Old {
             let context = self.keys.context();
@@ -94,8 +95,9 @@ impl Inner {
 }
 
 impl Maintenance<'_> {
-    /// Names those keys in the log, once in a while, of which another program has made something else: those that are named by no id, and of the others those
-    /// that functions have met. Functions go on as if there were none, or delete what is for hero alone, and what they answer does not tell that.
+    /// Names spoilt keys in the log, but not too often. It checks all keys without an id in their names; of the others, those that
+    /// functions have met. Functions go on as if a spoilt key were missing, or delete it if only hero uses it, and their answers do not
+    /// show it.
     pub async fn name_spoilt(self) -> Result<(), Error> {
         self.forget_mended(Instant::now()).await?;
         let mut kinds = self.0.keys.kinds();
@@ -105,7 +107,7 @@ impl Maintenance<'_> {
         }
         let fixed = kinds.len();
         for key in left_out {
-            // What foreign programs named is theirs, and has whatever type it has.
+            // A key that foreign programs named belongs to them, and may have any type.
             if let Some(kind) = self.0.keys.kind_of(&key)
                 && kinds[..fixed].iter().all(|(known, _)| *known != key)
             {
@@ -121,7 +123,8 @@ impl Maintenance<'_> {
         Ok(())
     }
 
-    /// Forgets the keys that have been mended since they were named. So there is room for others, and they are named if they are spoilt once more.
+    /// Forgets the keys that have been repaired since they were named. So there is room for others, and they are named again if they are
+    /// spoilt again.
     #[doc(hidden)]
     pub async fn forget_mended(self, now: Instant) -> Result<(), Error> {
         let (told, fixed) = (self.0.told.maybe_mended(now), self.0.keys.kinds());
@@ -138,7 +141,7 @@ impl Maintenance<'_> {
 }
 
 impl Inner {
-    /// The types of keys, as Redis calls them.
+    /// Returns the types of keys, in the words of Redis.
     async fn types_of(&self, keys: impl ExactSizeIterator<Item = &String>) -> Result<Vec<String>, Error> {
         let mut look = Pipeline::with_capacity(keys.len());
         for key in keys {
@@ -149,7 +152,7 @@ impl Inner {
 }
 
 impl Health<'_> {
-    /// The keys that the log has named since this process began, or lately, where there were very many.
+    /// Returns the keys that the log has named since this process began, or lately if there were very many.
     #[doc(hidden)]
     pub fn spoilt_keys(self) -> Vec<String> {
         self.0.told.keys()
@@ -157,7 +160,7 @@ impl Health<'_> {
 }
 
 impl Inner {
-    /// What was read of a key; nothing, where another program has spoilt it, which the log says then. What cannot be read now is an error all the same.
+    /// Returns the value read; an empty one if another program has spoilt the key, which is logged. Other errors are returned.
     pub(super) fn unspoilt<T: Default>(&self, read: Result<T, Error>) -> Result<T, Error> {
         match read {
             Err(error) if error.is_spoilt() => {
@@ -168,12 +171,13 @@ impl Inner {
         }
     }
 
-    /// The same for what became of one command of several.
+    /// Does the same for one command of several.
     pub(super) fn unspoilt_key<T: Default>(&self, key: &str, read: RedisResult<T>) -> Result<T, Error> {
         self.unspoilt(read.map_err(|error| Error::of_key(error, key)))
     }
 
-    /// What each of these commands gave, in their order, with the key that it read; nothing of a key that another program has spoilt, which the log says.
+    /// Returns the result of each of these commands, in order, given the keys that they read; an empty one for a key that another program
+    /// has spoilt, which is logged.
     pub(super) async fn each_unspoilt<T: FromRedisValue + Default>(
         &self,
         keys: &[String],
@@ -187,7 +191,7 @@ impl Inner {
         keys.iter().zip(answers).map(|(key, answer)| self.unspoilt_key(key, answer)).collect()
     }
 
-    /// The same, where a key that another program has spoilt is an error that names it.
+    /// Does the same, but a key that another program has spoilt is an error that names it.
     pub(super) async fn each_whole<T: FromRedisValue>(&self, keys: &[String], pipeline: &mut Pipeline) -> Result<Vec<T>, Error> {
         if keys.is_empty() {
             return Ok(Vec::new());
@@ -197,12 +201,13 @@ impl Inner {
         keys.iter().zip(answers).map(|(key, answer)| answer.map_err(|error| Error::of_key(error, key))).collect()
     }
 
-    /// The fields of a hash: none where there is none. One that another program has spoilt is an error that says so.
+    /// Returns the fields of a hash: none if there is no hash. A hash that another program has spoilt is an error.
     pub(super) async fn hash(&self, key: &str) -> Result<Fields, Error> {
         self.commands.call(redis::cmd("HGETALL").arg(key)).await
     }
 
-    /// The fields of several hashes, for lists: none where there is none, nor where another program has spoilt it, which the log says.
+    /// Returns the fields of several hashes, for lists: none for a missing hash, and none for one that another program has spoilt, which is
+    /// logged.
     pub(super) async fn hashes(&self, keys: impl IntoIterator<Item = String>) -> Result<Vec<Fields>, Error> {
         let keys: Vec<String> = keys.into_iter().collect();
         let mut pipeline = Pipeline::with_capacity(keys.len());
@@ -226,7 +231,7 @@ mod tests {
             assert_eq!(news(&n.to_string(), now), News::Key);
         }
         assert_eq!([news("b", now), news("c", now)], [News::Last, News::Old]);
-        // What has been mended makes room, and is named once more.
+        // A repaired key makes room, and is named again.
         assert!(told.maybe_mended(now).is_empty());
         assert_eq!(told.maybe_mended(now + MENDED).len(), MOST);
         told.forget("a");

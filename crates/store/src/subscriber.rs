@@ -10,21 +10,21 @@ use crate::keys::Keys;
 use hero_model::{JobId, ScriptType};
 use hero_service::Service;
 
-/// How often it is looked whether the connection still leads anywhere: it is quiet most of the time, and so is one that is broken.
+/// The interval at which the connection is checked. It is quiet most of the time, and so is a broken one.
 const PING: Duration = Duration::from_secs(10);
 
-/// Listens to what other servers tell this one: jobs that ended, jobs to stop, work that arrived.
+/// Listens to the hints of other servers: jobs that ended, jobs to stop, new work.
 ///
-/// All of it is a hint. What gets lost while the connection is down is found by the sweeps.
+/// The sweeps find everything that gets lost while the connection is down.
 pub struct Subscriber {
     store: Store,
     script_types: Vec<ScriptType>,
-    /// The connection that was made and is not listened to yet.
+    /// The connection that was opened and is not used yet.
     made: Option<PubSub>,
 }
 
 impl Subscriber {
-    /// A subscriber for a server with pools of these types.
+    /// Returns a subscriber for a server with pools of these types.
     pub fn new(store: Store, script_types: Vec<ScriptType>) -> Self {
         Self { store, script_types, made: None }
     }
@@ -32,7 +32,7 @@ impl Subscriber {
     fn hear(&self, channel: &str, payload: &str) {
         let of_type = self.script_types.iter().find(|script_type| self.store.keys().wake_up(script_type) == channel);
         if let Some(script_type) = of_type {
-            // This server woke the pools of its own process already.
+            // This server has already woken the pools of its own process.
             if payload != self.store.server().as_str() {
                 self.store.wake_ups().wake(script_type);
             }
@@ -57,7 +57,7 @@ impl Service for Subscriber {
 
     const NAME: &'static str = "hearing that jobs have arrived";
 
-    /// Connects, and in the next round listens until that connection ends: so it works again when it listens.
+    /// Connects, and in the next round listens until that connection ends. So the service counts as working again once it listens.
     async fn tick(&mut self) -> Result<Duration, Error> {
         if let Some(pubsub) = self.made.take() {
             self.listen(pubsub).await;

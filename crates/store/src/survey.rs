@@ -17,11 +17,11 @@ pub(super) struct Surveys {
     /// Notified when a caller wants a survey.
     wanted: Notify,
     last: watch::Sender<Option<Survey>>,
-    /// Actors that were read, and when the reading began. Held while they are read.
+    /// The actors read, and the time when the reading began. The lock is held while they are read.
     seen: Mutex<Option<(Instant, Arc<[Actor]>)>>,
 }
 
-/// A walk through all keys for presences that other programs wrote.
+/// The result of a walk through all keys for presences that other programs wrote.
 #[derive(Debug, Clone, Copy)]
 struct Survey {
     began: Instant,
@@ -29,53 +29,53 @@ struct Survey {
     steps: u32,
 }
 
-/// The average time from one step of a survey to the next where keys come and nobody asks. A step looks at a thousand keys and keeps Redis busy for less than a
-/// millisecond.
+/// The average time between two steps of a survey while keys are added and nobody asks. A step reads a thousand keys and keeps Redis busy
+/// for less than a millisecond.
 const STEP: Duration = Duration::from_millis(250);
-/// The shortest time from one survey to the next, and from one look at whether keys have come to the next.
+/// The shortest time between two surveys, and between two checks for added keys.
 const OFTEN: Duration = Duration::from_secs(1);
-/// The longest time from one survey to the next where keys come.
+/// The longest time between two surveys while keys are added.
 const RARE: Duration = Duration::from_secs(60);
-/// A caller gets a new survey if it takes no more steps than this.
+/// The most steps of a survey for which a caller waits.
 const QUICK: u32 = 50;
-/// Surveys for callers take one part in so many of the time at most. No caller waits longer for the next than `OFTEN`.
+/// Surveys for callers take at most this fraction (1/50) of the time. No caller waits longer for the next one than `OFTEN`.
 const SHARE: u32 = 50;
-/// How many presences are looked up at once.
+/// The number of presences read at once.
 const AT_ONCE: usize = 1000;
-/// How long a caller waits for a survey. Only where no surveyor runs it takes so long.
+/// The time limit of a caller's wait for a survey. It takes this long only if no surveyor runs.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Survey {
-    /// How long the pause before the next survey without a caller is at least.
+    /// The shortest pause before the next survey without a caller.
     fn pause(&self) -> Duration {
         (STEP * self.steps).clamp(OFTEN, RARE).saturating_sub(self.ended - self.began)
     }
 
-    /// When the next survey may begin for a caller.
+    /// The time when the next survey for a caller may begin.
     fn may(&self) -> Instant {
         self.ended + ((self.ended - self.began) * SHARE).min(OFTEN)
     }
 }
 
 impl Actors<'_> {
-    /// Every live actor, in order, those included that other programs announced just now.
+    /// Returns every live actor, in order, including those that other programs announced just now.
     ///
-    /// These are found among all keys of the context by the surveyor, once for all callers at a time. Where there are more than 50,000 keys
-    /// no caller waits for that: then a foreign actor is in the list as soon as the next survey has seen it, at the latest after a minute (by chance,
-    /// where another key goes as it comes, after five). An actor that has gone is out of the list at once.
+    /// The surveyor finds these among all keys of the context, once for all callers at a time. With more than 50,000 keys no caller waits
+    /// for that: a foreign actor is then listed once the next survey has seen it, after a minute at most (five minutes if another key
+    /// happened to go as it came). An actor that has gone leaves the list at once.
     pub async fn now(self) -> Result<Arc<[Actor]>, Error> {
         let (asked, surveys) = (Instant::now(), &self.0.surveys);
         let mut last = surveys.last.subscribe();
         if last.borrow().is_none_or(|survey| survey.steps <= QUICK) {
             surveys.wanted.notify_one();
             let fresh = last.wait_for(|survey| survey.is_some_and(|survey| survey.began >= asked));
-            // Without a surveyor the list has the actors that were seen so far.
+            // Without a surveyor the list has the actors seen so far.
             let _ = tokio::time::timeout(PATIENCE, fresh).await;
         }
         self.since(asked).await
     }
 
-    /// Every live actor that was seen, in order, as it was at this time or later. Read once for all callers.
+    /// Returns every live actor seen, in order, as of this time or later. The list is read once for all callers.
     pub async fn since(self, time: Instant) -> Result<Arc<[Actor]>, Error> {
         let mut seen = in_time(async { Ok(self.0.surveys.seen.lock().await) }).await?;
         if let Some((_, actors)) = seen.as_ref().filter(|(read, _)| *read >= time) {
@@ -86,13 +86,13 @@ impl Actors<'_> {
         Ok(actors)
     }
 
-    /// Every live actor that was seen in the last second.
+    /// Returns every live actor seen in the last second.
     pub async fn lately(self) -> Result<Arc<[Actor]>, Error> {
         let now = Instant::now();
         self.since(now.checked_sub(OFTEN).unwrap_or(now)).await
     }
 
-    /// Waits until a survey is due or a caller wants one, and makes it.
+    /// Waits until a survey is due or a caller wants one, and runs it.
     pub async fn survey_in_time(self, pace: &mut Pace) -> Result<(), Error> {
         let surveys = &self.0.surveys;
         let last = *surveys.last.borrow();
@@ -120,7 +120,7 @@ impl Actors<'_> {
         }
     }
 
-    /// Notes presences that foreign actors wrote.
+    /// Records presences that foreign actors wrote.
     async fn survey(self) -> Result<Survey, Error> {
         let (began, mut steps, mut cursor, mut found) = (Instant::now(), 0, 0, Vec::new());
         while steps == 0 || cursor != 0 {
@@ -138,7 +138,7 @@ impl Actors<'_> {
         Ok(Survey { began, ended: Instant::now(), steps })
     }
 
-    /// Finds the script types that only actors of ours take. A queued job of another type is looked at more often.
+    /// Finds the script types that only actors of hero take. Queued jobs of other types are checked more often.
     async fn find_native_only(self, actors: &[Actor]) -> Result<(), Error> {
         let types = |foreign: bool| -> BTreeSet<&ScriptType> {
             actors.iter().filter(|actor| actor.foreign == foreign).map(|actor| &actor.script_type).collect()
@@ -149,10 +149,10 @@ impl Actors<'_> {
 }
 
 impl Maintenance<'_> {
-    /// Forgets actors, queues, hours and types that are gone. What comes at the same time stays.
+    /// Removes actors, queues, hours and types that are gone. Entries that arrive at the same time stay.
     pub async fn tidy(self) -> Result<(), Error> {
         let keys = &self.0.keys;
-        // A queue that fills again is noted again by the push that makes it non-empty, and so are the others.
+        // The push that makes a queue non-empty records it again, and the others are recorded again in the same way.
         for set in [keys.actors(), keys.queues(), keys.hours(), keys.types()] {
             let mut cursor = 0;
             loop {
@@ -175,7 +175,7 @@ impl Maintenance<'_> {
         }
     }
 
-    /// Takes those of some notes of how far times are off out that are of no hour. An hour is listed before anything is noted of it.
+    /// Removes those of some recorded time offsets that belong to no hour. An hour is listed before anything is recorded for it.
     async fn tidy_time_offsets(self, noted: Vec<String>) -> Result<(), Error> {
         let keys = &self.0.keys;
         if noted.is_empty() {
@@ -183,7 +183,7 @@ impl Maintenance<'_> {
         }
         let lists: Vec<&str> = noted.iter().map(|field| set_back(field).unwrap_or(field)).collect();
         let listed = self.0.commands.call(redis::cmd("SMISMEMBER").arg(keys.hours()).arg(&lists)).await;
-        // Where it is not known which hours there are, none is said to be gone.
+        // If the list of hours cannot be read, no hour counts as gone.
         let listed: Vec<bool> = self.0.unspoilt(listed)?;
         let is_gone = |(list, listed): (&&str, bool)| !listed || keys.parse_index(list).is_none();
         let gone: Vec<&String> =
@@ -194,14 +194,14 @@ impl Maintenance<'_> {
         Ok(())
     }
 
-    /// Takes members out of a set whose keys are gone.
+    /// Removes members from a set whose keys are gone.
     async fn tidy_page(self, set: &str, known: Vec<Vec<u8>>) -> Result<(), Error> {
-        // Bytes that are no text are no key of ours.
+        // Bytes that are no text are no key of hero.
         let (known, strange): (Vec<_>, Vec<_>) = known.into_iter().map(String::from_utf8).partition(Result::is_ok);
         for member in strange.into_iter().filter_map(Result::err) {
             self.0.commands.call::<u64>(redis::cmd("SREM").arg(set).arg(member.as_bytes())).await?;
         }
-        // A function may look at keys of its own context only.
+        // A function may touch only keys of its own context.
         let known: Vec<String> = known.into_iter().filter_map(Result::ok).filter(|key| key.starts_with(self.0.keys.prefix())).collect();
         self.0.forget_keys(set, &known).await?;
         Ok(())

@@ -1,6 +1,6 @@
-//! The methods of a [`Store`] by what they concern. Each view borrows the store and costs nothing to make.
+//! The methods of a [`Store`], grouped by subject. Each view borrows the store and costs nothing to make.
 //!
-//! A method that calls a function of the library has its name, without the word that the view says already:
+//! A method that calls a function of the library has its name, without the word that the name of the view already has:
 //! `store.flows().create(…)` calls `create_flow.lua`.
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct Flows<'a>(pub(crate) &'a Arc<Inner>);
 #[derive(Clone, Copy)]
 pub struct Messages<'a>(pub(crate) &'a Arc<Inner>);
 
-/// Runners: which group or node runs what has a topic.
+/// Runners: the group or node that runs messages with a topic.
 #[derive(Clone, Copy)]
 pub struct Runners<'a>(pub(crate) &'a Arc<Inner>);
 
@@ -40,11 +40,11 @@ pub struct Objects<'a>(pub(crate) &'a Arc<Inner>);
 #[derive(Clone, Copy)]
 pub struct Schedules<'a>(pub(crate) &'a Arc<Inner>);
 
-/// Identities, tokens and logins; who has which rights in the context.
+/// Identities, tokens and logins, and the rights in the context.
 #[derive(Clone, Copy)]
 pub struct Access<'a>(pub(crate) &'a Arc<Inner>);
 
-/// Actors: which of them live, who holds which registration.
+/// Actors: the live ones, and the holders of registrations.
 #[derive(Clone, Copy)]
 pub struct Actors<'a>(pub(crate) &'a Arc<Inner>);
 
@@ -60,11 +60,11 @@ pub struct Limits<'a>(pub(crate) &'a Arc<Inner>);
 #[derive(Clone, Copy)]
 pub struct Events<'a>(pub(crate) &'a Arc<Inner>);
 
-/// How Redis is: whether it answers, which one it is, how full it is, what in it is spoilt.
+/// The state of Redis: whether it answers, its identity, its memory use, its spoilt keys.
 #[derive(Clone, Copy)]
 pub struct Health<'a>(pub(crate) &'a Arc<Inner>);
 
-/// What loops repeat: finding what other programs wrote, and forgetting what is no longer needed.
+/// The work of loops: finding what other programs wrote, and removing what is no longer needed.
 #[derive(Clone, Copy)]
 pub struct Maintenance<'a>(pub(crate) &'a Arc<Inner>);
 
@@ -94,7 +94,7 @@ impl Store {
         Runners(&self.0)
     }
 
-    /// This context, or in context 0 all of them.
+    /// This context, and in context 0 the list of all contexts.
     pub fn contexts(&self) -> Contexts<'_> {
         Contexts(&self.0)
     }
@@ -119,7 +119,7 @@ impl Store {
         Actors(&self.0)
     }
 
-    /// What is in the layout of conveyor.
+    /// The queues and jobs in the layout of conveyor.
     pub fn conveyor(&self) -> Conveyor<'_> {
         Conveyor(&self.0)
     }
@@ -134,12 +134,12 @@ impl Store {
         Events(&self.0)
     }
 
-    /// How Redis is.
+    /// The state of Redis.
     pub fn health(&self) -> Health<'_> {
         Health(&self.0)
     }
 
-    /// What loops repeat.
+    /// The work of loops.
     pub fn maintenance(&self) -> Maintenance<'_> {
         Maintenance(&self.0)
     }

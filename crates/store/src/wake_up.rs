@@ -10,7 +10,7 @@ use hero_model::ScriptType;
 pub struct WakeUps(Registry<Notify>);
 
 impl WakeUps {
-    /// What is notified when work of a type arrives, as long as it is kept.
+    /// Returns a handle that is notified when work of a type arrives, as long as it is kept.
     pub fn register(&self, script_type: &ScriptType) -> Arc<Notify> {
         let wake_up = Arc::new(Notify::new());
         self.0.enter(script_type, &wake_up);

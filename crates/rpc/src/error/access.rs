@@ -1,4 +1,4 @@
-//! The codes of what is refused of identities, tokens and rights.
+//! The codes of refused operations on identities, tokens and rights.
 
 use super::Code;
 use hero_access as access;

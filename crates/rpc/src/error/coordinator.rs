@@ -1,4 +1,4 @@
-//! The codes of what the coordinator refuses.
+//! The codes of refused operations of the coordinator.
 
 use super::{Code, Error};
 use hero_coordinator as coordinator;

@@ -1,4 +1,5 @@
-//! What a program reads of an error besides its code: a type for each code that has `data`, named after it. The document has them as schemas.
+//! The data of errors for programs, besides the code: a type for each code that has `data`, named after it. The document has them as
+//! schemas.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,8 @@ pub(crate) struct FailedJob {
     pub error: JobError,
 }
 
-/// Gives each type the place among the jobs of one call, and all of its fields, as they are on the wire: what does not apply is absent.
+/// Adds to each type the place among the jobs of one call, and defines its fields as they are on the wire: fields that do not apply are
+/// absent.
 macro_rules! data {
     ($($(#[doc = $doc:literal])+ $name:ident { $($(#[doc = $of:literal])+ $field:ident: $type:ty,)* })*) => {
         $(
@@ -49,7 +51,7 @@ macro_rules! data {
         }
     )*
 
-        /// Has a document describe all of them.
+        /// Adds all of them to a document.
         pub(crate) fn describe(generator: &mut SchemaGenerator) {
             $(generator.subschema_for::<$name>();)*
         }
@@ -181,7 +183,7 @@ data! {
     }
 }
 
-/// What the data of an error looks like, for `openrpc.json`.
+/// Returns an example of the data of an error, for `openrpc.json`.
 pub(crate) fn example(code: Code) -> Option<Value> {
     let job_id: JobId = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70".parse().ok()?;
     let failed = |error: JobError| JobFailedData {

@@ -1,4 +1,4 @@
-//! The codes of what is refused of flows, and what programs can read of it.
+//! The codes of refused operations on flows, and their data for programs.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{Code, Error};
 use hero_coordinator::flows;
 use hero_model::FlowStatus;
 
-/// What concerns its jobs as jobs is the same for flows.
+/// Errors about the jobs of a flow have the same codes as for single jobs.
 impl From<flows::Error> for Error {
     fn from(error: flows::Error) -> Self {
         match error {

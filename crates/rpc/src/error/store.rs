@@ -1,12 +1,12 @@
-//! What callers learn of a failure of the store.
+//! The errors of the store as callers see them.
 
 use serde_json::{Value, json};
 
 use hero_model::JobId;
 use hero_store::Error;
 
-/// What a program reads of it: whether anything was done, the job that may have been stored, and the key that another program has spoilt, if that is the
-/// cause.
+/// Returns the data for programs: whether anything was done, the job that may have been stored, and the key that another program has
+/// spoilt, if that is the cause.
 pub(super) fn data_of(source: &Error, not_done: bool, job_id: Option<&JobId>) -> Value {
     let mut data = json!({"outcome": if not_done { "not_done" } else { "unknown" }});
     if let Error::Spoilt { key, .. } = source {
@@ -18,8 +18,8 @@ pub(super) fn data_of(source: &Error, not_done: bool, job_id: Option<&JobId>) ->
     data
 }
 
-/// What people read of it. Causes inside the store stay inside, but for those that somebody can do something about: `look` says how to find out what is
-/// unknown.
+/// Returns the message for people. Causes inside the store are left out, except those that a user can fix. `look` says how to find out the
+/// unknown outcome.
 pub(super) fn message_of(source: &Error, not_done: bool, look: &str) -> String {
     if source.is_spoilt() {
         return format!("{source}; nothing was done");

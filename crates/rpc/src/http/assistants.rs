@@ -1,4 +1,4 @@
-//! `/mcp`: who may use it, how much at once, and by what it calls methods. What is said there is the business of a floor above (`crates/mcp/src`).
+//! `/mcp`: access, limits, and the connection for calls of methods. A floor above (`crates/mcp/src`) defines the protocol.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -26,13 +26,13 @@ use crate::memory::RequestReservation;
 use crate::middleware::pass;
 use crate::opened::Opened;
 
-/// What answers the requests to `/mcp`, each in the name of a visit.
+/// The handler of requests to `/mcp`. Each request comes with the visit of its caller.
 pub type Assistants = Arc<dyn Fn(http::Request<Bytes>, Visit) -> BoxFuture<'static, Response> + Send + Sync>;
 
-/// How many bytes are on their way between an assistant's request and the methods it calls, in each direction.
+/// The most bytes between an assistant's request and the methods it calls, in each direction.
 const PIPE: usize = 64 * 1024;
 
-/// A request to `/mcp` that was let in: in whose name it calls methods.
+/// An admitted request to `/mcp`, with the caller in whose name it calls methods.
 #[derive(Clone)]
 pub struct Visit {
     session: Arc<Session>,
@@ -48,13 +48,13 @@ impl fmt::Debug for Visit {
 }
 
 impl Visit {
-    /// Who makes the request, if that is known.
+    /// Returns the caller of the request, if it is known.
     pub fn caller(&self) -> Option<String> {
         self.session.caller_id()
     }
 
-    /// A connection to this very server, on which a WebSocket may be opened. Whoever calls by it is who makes the request, from where that came: it has the same
-    /// rights and the same limits, it ends with the same token, and with the server.
+    /// Returns a connection to this server, on which a WebSocket may be opened. Calls on it count as calls of the requesting client from
+    /// its address: they have the same rights and limits. The connection ends with the same token, and with the server.
     pub fn connect(&self) -> DuplexStream {
         let (near, far) = tokio::io::duplex(PIPE);
         let router = Router::new().route_service("/", self.endpoint.clone());
@@ -63,7 +63,7 @@ impl Visit {
     }
 }
 
-/// Answers requests to `/mcp`.
+/// The endpoint of requests to `/mcp`.
 #[derive(Clone)]
 pub(crate) struct AssistantEndpoint {
     assistants: Assistants,
@@ -74,7 +74,7 @@ pub(crate) struct AssistantEndpoint {
 }
 
 impl AssistantEndpoint {
-    /// The same callers and limits as `endpoint` has.
+    /// Returns an endpoint with the callers and limits of `endpoint`.
     pub(crate) fn new(assistants: Assistants, endpoint: Endpoint, access: Access, limits: Limits, stop: StopHandle) -> Self {
         Self { assistants, endpoint, access, limits, stop }
     }
@@ -86,7 +86,7 @@ impl AssistantEndpoint {
         if let Err(error) = passed {
             return Err(dismissed(unauthorized(error), request.into_body(), self.limits.request_bytes as usize, session.connection()));
         }
-        // Nothing but a call has a body.
+        // Only a call has a body.
         let (parts, body, reservation) = match *request.method() {
             Method::POST => self.endpoint.read(&session, request).await?,
             _ => (request.into_parts().0, Vec::new(), RequestReservation::of(session.connection())),
@@ -98,7 +98,8 @@ impl AssistantEndpoint {
     }
 }
 
-/// The body of an answer, which may go on for as long as a job runs. What it sends is counted, and as long as it sends the connection is not idle.
+/// The body of an answer, which may go on for as long as a job runs. The bytes that it sends are counted, and the connection is not idle
+/// while it sends.
 struct Answer {
     body: Body,
     session: Arc<Session>,

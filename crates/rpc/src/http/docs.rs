@@ -16,13 +16,13 @@ use hero_docs::{File, INDEX, OPENRPC, files, missing};
 use hero_model::hex;
 use hero_service::away;
 
-/// Where the documents are.
+/// The path of the documents.
 const ROOT: &str = "/docs/";
-/// A page loads nothing but the stylesheet and the scripts beside it, and is shown in no frame.
+/// A page loads only the stylesheet and the scripts beside it, and may not be framed.
 const POLICY: &str =
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Serves the documents. They are public: nobody has to log in for them.
+/// Serves the documents. They are public and need no login.
 pub(super) fn documents<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
     router
         .route("/docs", get(async || moved(ROOT)))
@@ -37,7 +37,7 @@ async fn serve(path: &str, headers: &HeaderMap) -> Response {
     if path == OPENRPC {
         return moved("/openrpc.json");
     }
-    // A page may be asked for by the name of its document, or without its ending.
+    // The path may have the name of the document, or lack its ending.
     let page = format!("{}.html", path.strip_suffix(".md").unwrap_or(path));
     if files().contains_key(&page) {
         return moved(&format!("{ROOT}{page}"));
@@ -57,11 +57,11 @@ async fn sent(path: &str, file: &'static File, headers: &HeaderMap) -> Response 
     guarded(fixed(headers, (file.media_type, &kept.tag), plain, packed).await)
 }
 
-/// What is kept of a file besides.
+/// The cached data of a file.
 struct Kept {
-    /// What it is known by.
+    /// Its ETag.
     tag: String,
-    /// The file compressed, once that was asked for.
+    /// The compressed file, once it was requested.
     packed: OnceCell<Bytes>,
 }
 

@@ -34,14 +34,14 @@ use crate::oversize::{IdReader, request_too_large};
 use crate::socket::Sockets;
 use hero_access as access;
 
-/// Of a body that is too large, at most so many times the limit is read.
+/// A body that is too large is read up to this multiple of the limit.
 const SKIPPED: usize = 32;
-/// How long the body of a request is read on that was refused by its headers.
+/// The time for which the body of a request is still read after its headers were refused.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// Answers requests to `/`: calls in bodies and upgrades to WebSockets; and those that follow a subscription, which is their path.
+/// Answers requests to `/`: calls in bodies and upgrades to WebSockets. Also answers requests whose path is a subscription.
 ///
-/// Bodies are not read by jsonrpsee, which would keep a body in memory as long as its call takes, maybe an hour.
+/// jsonrpsee does not read the bodies, because it would keep a body in memory as long as its call takes, which may be an hour.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     middleware: Arc<Middleware>,
@@ -56,7 +56,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint for `methods` whose connections end in order once `stop` says so. `texts` are the parameters of each subscription that are texts.
+    /// Returns an endpoint for `methods` whose connections end in order at `stop`. `texts` names the text parameters of each subscription.
     pub(crate) fn new(
         methods: Methods,
         rules: Arc<Rules>,
@@ -108,7 +108,7 @@ impl Endpoint {
         }
     }
 
-    /// The session of whoever sent a request, or why there is none.
+    /// Returns the session of the caller of a request, or the response that refuses it.
     pub(super) async fn enter(&self, request: Request) -> Result<(Arc<Session>, Request), Response> {
         let Some(session) = request.extensions().get::<Arc<Session>>().map(Arc::clone) else {
             return Err(refuse(ErrorCode::InternalError.into()));
@@ -119,7 +119,7 @@ impl Endpoint {
         let session = match logged_in {
             Ok(session) => session,
             Err(error) => {
-                // It may have been somebody's before.
+                // The caller before may have had a login.
                 session.set_known(false);
                 return Err(dismissed(unauthorized(error), request.into_body(), most, session.connection()));
             }
@@ -128,10 +128,10 @@ impl Endpoint {
         Ok((session, request))
     }
 
-    /// The head of a request, and its body with what is reserved for that; or why it was refused.
+    /// Returns the head of a request and its body, with the reservation for the body, or the response that refuses it.
     pub(super) async fn read(&self, session: &Arc<Session>, request: Request) -> Result<(Parts, Vec<u8>, RequestReservation), Response> {
         let most = self.body_limit as usize;
-        // A client that asks first (`Expect: 100-continue`) is told at once that its body is too large.
+        // A client that asks before it sends (`Expect: 100-continue`) learns at once that its body is too large.
         let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
         if request.headers().contains_key(header::EXPECT) && announced.is_some_and(|length| length > most) {
             return Err(too_large(self.body_limit, &IdReader::default()));
@@ -167,7 +167,7 @@ impl Endpoint {
         Ok((parts, body, reservation))
     }
 
-    /// Answers the calls of a body.
+    /// Answers the calls in a body.
     async fn call(self, session: Arc<Session>, body: Vec<u8>, reservation: RequestReservation, takes_gzip: bool) -> Response {
         let mut extensions = Extensions::new();
         extensions.insert(Arc::clone(&session));
@@ -184,7 +184,7 @@ impl Endpoint {
             Err(_) => answer.await,
         };
         match reply {
-            // There were only notifications, which have been carried out. Some clients take 204 for an error.
+            // The body had only notifications, which have been executed. Some clients treat 204 as an error.
             None => status(StatusCode::OK, Bytes::new()),
             Some(reply) if reply.logged_out => challenge(json(StatusCode::UNAUTHORIZED, reply)),
             Some(reply) => {
@@ -198,7 +198,8 @@ impl Endpoint {
     }
 }
 
-/// Whether a body is to be read as JSON: it says so, or it says nothing and comes from no web page, which could send it without being asked about.
+/// Whether a body should be read as JSON: its headers say so, or they say nothing and it comes from no web page. A page could send such a
+/// body without a preflight.
 fn may_be_json(headers: &HeaderMap) -> bool {
     is_json(headers.get(header::CONTENT_TYPE)) || !(headers.contains_key(header::CONTENT_TYPE) || headers.contains_key(header::ORIGIN))
 }
@@ -209,19 +210,19 @@ fn json(code: StatusCode, reply: Reply) -> Response {
     head.map(|()| Body::from(body))
 }
 
-/// The head and the body of a response.
+/// Returns the head and the body of a response.
 fn into_json(reply: Reply) -> (Response<()>, Bytes) {
     let mut head = Response::new(());
     head.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
     (head, String::from(Box::<str>::from(reply.json)).into())
 }
 
-/// Refuses a request whose token is none, in the words of HTTP and of JSON-RPC.
+/// Refuses a request with an invalid token, by HTTP status and by JSON-RPC error.
 pub(super) fn unauthorized(error: Error) -> Response {
     refused(error, |_| None)
 }
 
-/// The same with a reply that has the id of the request, if that is known.
+/// Does the same with a reply that has the id of the request, if it is known.
 fn refused(error: Error, reply: impl FnOnce(ErrorObjectOwned) -> Option<Reply>) -> Response {
     let code = match error.code() {
         Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
@@ -235,14 +236,14 @@ fn refused(error: Error, reply: impl FnOnce(ErrorObjectOwned) -> Option<Reply>) 
     if code == StatusCode::UNAUTHORIZED { challenge(response) } else { response }
 }
 
-/// Says that a token is what is missing.
+/// Adds the header that requests a token.
 fn challenge(mut response: Response) -> Response {
     response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     response
 }
 
-/// The response to a request that is refused before its body has come. What comes of that is read for a while and forgotten, because a client that still
-/// sends when its connection is closed may not see the response.
+/// Returns the response to a request that is refused before its body has arrived. The body is read for a while and discarded, because a
+/// client that is still sending when its connection is closed may not see the response.
 pub(super) fn dismissed(response: Response, mut body: Body, limit: usize, connection: &Arc<Connection>) -> Response {
     let mut arrival = Arrival::begin(connection, FAREWELL);
     tokio::spawn(async move { skip(&mut body, limit, &mut arrival, &mut IdReader::default()).await });
@@ -270,7 +271,7 @@ fn refuse(error: ErrorObjectOwned) -> Response {
     answers::from_method_response(MethodResponse::error(Id::Null, error)).map(Body::new)
 }
 
-/// Why a body cannot be read.
+/// The reason why a body cannot be read.
 enum Broken {
     TooLarge(IdReader),
     NoRoom,
@@ -278,7 +279,7 @@ enum Broken {
     Late,
 }
 
-/// Reads a body to its end. What is too large is read no further.
+/// Reads a body to its end, or up to the limit.
 async fn collect(body: &mut Body, limit: usize, arrival: &mut Arrival, reservation: &mut RequestReservation) -> Result<Vec<u8>, Broken> {
     let mut whole = Vec::new();
     while let Some(frame) = arrival.next(body.frame()).await.ok_or(Broken::Late)? {
@@ -298,7 +299,7 @@ async fn collect(body: &mut Body, limit: usize, arrival: &mut Arrival, reservati
     Ok(whole)
 }
 
-/// Reads on for a while what is too large: many clients look for an answer only when they have sent everything.
+/// Reads on for a while after the limit: many clients read an answer only after they have sent everything.
 async fn skip(body: &mut Body, limit: usize, arrival: &mut Arrival, id_reader: &mut IdReader) {
     let mut left = limit.saturating_mul(SKIPPED);
     while let Some(Some(Ok(frame))) = arrival.next(body.frame()).await {

@@ -6,9 +6,9 @@ use http::{HeaderMap, StatusCode, header};
 
 use super::gzip::{takes_gzip, vary};
 
-/// Answers with a text that stays as it is under its tag: as it is, or as it was compressed, or that it has not changed.
+/// Answers with a constant text and its ETag: as plain text, compressed, or as not modified.
 ///
-/// The tag is a weak one (RFC 9110, 8.8.1): the same text has the same tag however it is coded.
+/// The tag is a weak one (RFC 9110, 8.8.1): the same text has the same tag in every encoding.
 pub(super) async fn fixed(
     headers: &HeaderMap,
     (media_type, tag): (&'static str, &str),
@@ -17,7 +17,7 @@ pub(super) async fn fixed(
 ) -> Response {
     let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|given| given.to_str().ok());
     let mut known = known.flat_map(|given| given.split(',')).map(str::trim);
-    // It is asked for each time whether it has changed, because the next version of the server may have another.
+    // Clients must check for changes each time, because the next version of the server may have another text.
     let weak = format!("W/\"{tag}\"");
     let head = [(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "no-cache"), (header::ETAG, &*weak)];
     let mut response = if known.any(|known| known == "*" || known.trim_start_matches("W/").trim_matches('"') == tag) {

@@ -12,18 +12,18 @@ use tokio::sync::Semaphore;
 
 use crate::served::Served;
 
-/// What is shorter is sent as it is.
+/// Shorter answers are sent uncompressed.
 const SHORTEST: usize = 1024;
-/// What is longer is compressed on another thread, as it takes more than a millisecond.
+/// Longer answers are compressed on another thread, because that takes more than a millisecond.
 const LONG: usize = 64 * 1024;
-/// So many long answers are compressed at once. One that comes meanwhile is sent as it is: that costs the network time, but nobody a processor.
+/// The most long answers that are compressed at once. Further ones are sent uncompressed, which costs network time, but no processor.
 const AT_ONCE: usize = 4;
-/// How fast and how well: at 1 JSON shrinks to a fifth at some 100 MB/s, at 6 to a sixth at a quarter of that.
+/// The compression level: 1 shrinks JSON to a fifth at about 100 MB/s, 6 to a sixth at a quarter of that speed.
 const LEVEL: u32 = 1;
-/// Each answer has so many random bytes more, or fewer, so that its length tells less of what is in it.
+/// Each answer gets a random number of extra bytes below this, so that its length reveals less about its content.
 const PADDING: usize = 100;
 
-/// Compresses long answers of one server for clients that take gzip.
+/// Compresses long answers of one server for clients that accept gzip.
 #[derive(Debug, Clone)]
 pub(crate) struct Gzip {
     places: Arc<Semaphore>,
@@ -31,12 +31,12 @@ pub(crate) struct Gzip {
 }
 
 impl Gzip {
-    /// Of a server that describes itself by this document.
+    /// Returns the compressor of a server with this document.
     pub(crate) fn new(document: Arc<Served>) -> Self {
         Self { places: Arc::new(Semaphore::new(AT_ONCE)), document }
     }
 
-    /// The body of a response, compressed where `asked` takes that and it is worth it, and its length.
+    /// Adds the body to a response, compressed if the client accepts it and it is worthwhile. Also returns its length.
     pub(super) async fn fill(&self, mut response: Response<()>, body: Bytes, takes_gzip: bool) -> (Response, usize) {
         let is_long_enough = body.len() >= SHORTEST;
         let packed = if is_long_enough && takes_gzip { self.pack(&body).await.filter(|packed| packed.len() < body.len()) } else { None };
@@ -73,14 +73,14 @@ impl Gzip {
 }
 
 fn pack(text: &[u8]) -> io::Result<Vec<u8>> {
-    // The name of a file, which nobody looks at.
+    // The name of a file, which clients ignore.
     let padding = vec![b'0'; rand::random_range(0..PADDING)];
     let mut gzip = GzBuilder::new().filename(padding).write(Vec::with_capacity(text.len() / 4), Compression::new(LEVEL));
     gzip.write_all(text)?;
     gzip.finish()
 }
 
-/// Whether the sender of these headers takes gzip.
+/// Whether the sender of these headers accepts gzip.
 pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
     let given = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     given.flat_map(|value| value.split(',')).any(|coding| {
@@ -90,7 +90,7 @@ pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Compresses what a plain route answers.
+/// Compresses the answers of plain routes.
 pub(super) async fn compress(State(gzip): State<Gzip>, request: Request, next: Next) -> Response {
     let takes_gzip = takes_gzip(request.headers());
     let (mut head, body) = next.run(request).await.into_parts();
@@ -98,12 +98,12 @@ pub(super) async fn compress(State(gzip): State<Gzip>, request: Request, next: N
     if !takes_gzip {
         return Response::from_parts(head, body);
     }
-    // All that these routes answer is in memory already, so it is only put together here.
+    // All answers of these routes are in memory already, so this only joins their parts.
     let whole = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     gzip.fill(Response::from_parts(head, ()), whole, true).await.0
 }
 
-/// Says that answers differ by this header of a request. They are one list, because some look at no more than the first.
+/// Adds a request header to `Vary`. All are in one list, because some programs read only the first.
 pub(super) fn vary(headers: &mut HeaderMap, by: &str) {
     let said = headers.get_all(header::VARY).iter().filter_map(|said| said.to_str().ok());
     let mut all: Vec<&str> = said.flat_map(|said| said.split(',')).map(str::trim).filter(|said| !said.eq_ignore_ascii_case(by)).collect();

@@ -11,13 +11,13 @@ use super::gzip::vary;
 use crate::auth::Session;
 use crate::served::ServerAddress;
 
-/// The ports that URLs need not name.
+/// The ports that URLs may leave out.
 const USUAL: [u16; 2] = [80, 443];
 
-/// Which web pages may use the server, and under which names it may be reached.
+/// Decides which web pages may use the server, and under which names clients may reach it.
 ///
 /// Browsers send the `Origin` of a page, so pages that are not allowed are refused by it. Other programs send none and are allowed.
-/// A page whose name was made to resolve to our address (DNS rebinding) is recognised by its `Host`.
+/// A page whose name was made to resolve to the server's address (DNS rebinding) is recognised by its `Host`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OriginCheck {
     origins: Vec<String>,
@@ -34,13 +34,13 @@ impl OriginCheck {
     fn allows_origin(&self, origin: &str) -> bool {
         let origin = origin.to_ascii_lowercase();
         if self.origins.iter().any(|known| known == "*" || *known == origin) {
-            return origin != "null"; // Sandboxed frames and local files send that, so it names nobody.
+            return origin != "null"; // Sandboxed frames and local files send that, so it identifies no page.
         }
         let Ok(uri) = origin.parse::<Uri>() else { return false };
         matches!(uri.scheme_str(), Some("http" | "https")) && uri.authority().is_some_and(|authority| is_loopback(authority.host()))
     }
 
-    /// Whether the server may be called under this `Host`. `local` is the address of this machine that the connection reached.
+    /// Whether this `Host` is allowed. `local` is the address of this machine that the connection reached.
     fn allows_host(&self, host: &str, local: Option<IpAddr>) -> bool {
         let Ok(authority) = host.parse::<Authority>() else { return false };
         let name = authority.host().to_ascii_lowercase();
@@ -49,8 +49,8 @@ impl OriginCheck {
             || ["*", &name, &authority.as_str().to_ascii_lowercase()].into_iter().any(|host| self.names(host))
     }
 
-    /// Whether this `Host` is the server's own, and nobody else's: on another port of this machine somebody else may listen, and on any other machine
-    /// `localhost` is that one. `local` is the address that the connection reached; port 0 is the socket of the operator.
+    /// Whether this `Host` can only be the server itself: another program may listen on another port of this machine, and on any other
+    /// machine `localhost` is that machine. `local` is the address that the connection reached; port 0 is the socket of the operator.
     fn knows_host(&self, host: &str, local: SocketAddr) -> bool {
         let Ok(authority) = host.parse::<Authority>() else { return false };
         let (name, address) = (authority.host().to_ascii_lowercase(), local.ip().to_canonical());
@@ -70,12 +70,12 @@ impl OriginCheck {
         }
     }
 
-    /// Whether the operator has named this host.
+    /// Whether the operator allowed this host by name.
     fn names(&self, host: &str) -> bool {
         self.hosts.iter().any(|known| known == host)
     }
 
-    /// The address of the server that a request names.
+    /// Returns the address of the server in a request.
     fn address(&self, request: &Request, session: &Session) -> Option<ServerAddress> {
         let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
         let is_own = host.is_some_and(|host| self.knows_host(host, session.local()));
@@ -106,14 +106,14 @@ impl OriginCheck {
     }
 }
 
-/// Whether a `Host` is the authority that a request line with a whole URL names; where none names a port, it is the usual one.
+/// Whether a `Host` is the authority of a request line with a whole URL. A missing port means the usual one.
 fn is_same_authority(host: &str, target: &Authority, usual: u16) -> bool {
     let port = |authority: &Authority| authority.port_u16().unwrap_or(usual);
     let same = |host: Authority| host.host().eq_ignore_ascii_case(target.host()) && port(&host) == port(target);
     host.parse::<Authority>().is_ok_and(same)
 }
 
-/// The value of a header that must not be given twice.
+/// Returns the value of a header that must not occur twice.
 fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, &'static str> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -130,7 +130,7 @@ fn is_loopback(host: &str) -> bool {
     host == "localhost" || literal(host).is_some_and(|address| address.to_canonical().is_loopback())
 }
 
-/// Answers 403 before anything is upgraded or called, and tells browsers what allowed pages may do.
+/// Answers 403 before anything is upgraded or called, and adds the CORS headers for allowed pages.
 pub(super) async fn check_origin(State(allowed): State<Arc<OriginCheck>>, request: Request, next: Next) -> Response {
     let origin = match allowed.check(&request) {
         Ok(origin) => origin,
@@ -152,7 +152,7 @@ pub(super) async fn check_origin(State(allowed): State<Arc<OriginCheck>>, reques
     response
 }
 
-/// A page on the Internet that wants to reach this machine or network asks for that, too, in some browsers.
+/// Some browsers send this for a page on the Internet that requests this machine or network.
 const ASKS_FOR_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-request-private-network");
 const PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 

@@ -18,7 +18,7 @@ use crate::app::Probes;
 use crate::auth::Session;
 use crate::served::Served;
 
-/// What is answered on connections beyond the limit: only the probes.
+/// Returns the router of connections beyond the limit, which has only the probes.
 pub(crate) fn probes(probes: Probes, allowed: OriginCheck) -> Router {
     const TOO_MANY: &str = "Too many connections; only /healthz, /readyz and /metrics are answered now.\n";
     look(Router::new())
@@ -31,7 +31,7 @@ fn look(router: Router<Probes>) -> Router<Probes> {
     router.route("/healthz", get(async || "ok\n")).route("/readyz", get(readyz)).route("/metrics", get(metrics))
 }
 
-/// Everything that the port answers, to the origins and hosts that are allowed.
+/// Returns the router of the port, for allowed origins and hosts.
 pub(crate) fn router<'s>(
     endpoint: Endpoint,
     assistants: Option<AssistantEndpoint>,

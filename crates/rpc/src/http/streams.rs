@@ -25,27 +25,27 @@ use crate::limits::Limits;
 use crate::middleware::{Rules, middleware};
 use hero_access as access;
 
-/// The cursor of `ended`: whoever comes back with it is told that there is no more, and stays away.
+/// The cursor of `ended`. A client that returns with it is told that nothing follows, and stops.
 const ENDED: &str = "ended";
-/// The header in which browsers say which event they have seen last.
+/// The header in which browsers send the id of the last event that they received.
 const LAST_EVENT_ID: &str = "last-event-id";
-/// The parameter that says behind which item to go on.
+/// The parameter that names the item after which to go on.
 const CURSOR: &str = "cursor";
-/// The header in which browsers say how a page wants to use a response.
+/// The header in which browsers describe how a page will use a response.
 const FETCH_MODE: &str = "sec-fetch-mode";
-/// The header in which they say whose page it is.
+/// The header in which browsers name the site of the page.
 const FETCH_SITE: &str = "sec-fetch-site";
-/// What is said where the server stops. It has no id, so that whoever comes back goes on behind the last item.
+/// The event that announces the stop of the server. It has no id, so that a returning client goes on after the last item.
 const STOPPING: &str = r#"{"type":"stopping","reason":"the server stops; come back with the id of the last event"}"#;
-/// Events are written together, up to so many bytes.
+/// Events are written together, up to this many bytes.
 const TOGETHER: usize = 16 * 1024;
 
-/// Follows over plain HTTP: `GET /subscribe_…` begins that subscription, and its items are server-sent events.
+/// Subscriptions over plain HTTP: `GET /subscribe_…` begins one, and its items are server-sent events.
 ///
-/// The call passes the middleware as one on a WebSocket does, and the subscription runs as there. Here its notifications become events.
+/// The call passes the middleware like one on a WebSocket, and the subscription runs in the same way. Its notifications become events here.
 pub(super) struct Streams {
     methods: Methods,
-    /// Of each subscription, which of its parameters are texts.
+    /// The text parameters of each subscription.
     texts: HashMap<&'static str, Vec<String>>,
     rules: Arc<Rules>,
     limits: Limits,
@@ -63,7 +63,7 @@ impl Streams {
         Self { methods, texts, rules, limits, stop }
     }
 
-    /// Answers a request for the subscription that its path names.
+    /// Answers a request for the subscription in its path.
     pub(super) async fn open(&self, request: Request, session: Arc<Session>) -> Response {
         if request.method() != Method::GET {
             return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET")], "A subscription is followed by GET.\n").into_response();
@@ -85,11 +85,11 @@ impl Streams {
         }
     }
 
-    /// Begins a subscription: gives what will be sent, or the answer that says why it cannot begin.
+    /// Begins a subscription. Returns its items, or the answer with the reason why it cannot begin.
     async fn begin(&self, call: Call<'static>) -> Result<mpsc::Receiver<Box<RawValue>>, Box<RawValue>> {
         let (sender, mut messages) = mpsc::channel(self.limits.send_buffer.max(1) as usize);
         let caller = Caller::of_stream(self.methods.clone(), self.limits.response_bytes as usize, MethodSink::new(sender));
-        // They go when this returns, so the last sender is that of the subscription.
+        // These are dropped at the return, so the subscription holds the last sender.
         let middleware = middleware(&self.rules, caller);
         if let Some(reply) = Box::pin(middleware.one(Entry::Call(call))).await {
             return Err(reply.json);
@@ -111,7 +111,7 @@ impl Streams {
             let (events, goes_on) = followed.next().await?;
             Some((Ok::<_, Infallible>(events), goes_on.then_some(followed)))
         });
-        // Proxies pass on what they do not keep or collect.
+        // These headers stop proxies from caching or buffering the events.
         let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store, no-transform")];
         (headers, [("x-accel-buffering", "no")], Body::from_stream(events)).into_response()
     }
@@ -123,12 +123,12 @@ struct Followed {
     heartbeat: Interval,
     session: Arc<Session>,
     stop: StopHandle,
-    /// The connection is in use.
+    /// Marks the connection as in use.
     _open: OpenRequest,
 }
 
 impl Followed {
-    /// What is sent next, and whether anything may follow. `None`: nothing more.
+    /// Returns the next bytes to send, and whether more may follow. `None`: the end.
     async fn next(&mut self) -> Option<(Bytes, bool)> {
         let mut events = String::new();
         tokio::select! {
@@ -144,7 +144,7 @@ impl Followed {
                 return Some((events.into(), false));
             }
             message = self.messages.recv() => put(&mut events, &message?),
-            // Whoever follows knows that the connection is alive, and so does the server.
+            // Heartbeats show the client, and the server, that the connection is alive.
             _ = self.heartbeat.tick() => events.push_str(":\n\n"),
         }
         while events.len() < TOGETHER
@@ -157,7 +157,7 @@ impl Followed {
 }
 
 impl Drop for Followed {
-    /// What was made and is not sent any more is not counted any more: the connection may go on with other requests.
+    /// Uncounts the items that are not sent any more, because the connection may go on with other requests.
     fn drop(&mut self) {
         self.messages.close();
         while let Ok(message) = self.messages.try_recv() {
@@ -168,7 +168,7 @@ impl Drop for Followed {
     }
 }
 
-/// What a subscribe call is answered.
+/// The answer to a subscribe call.
 #[derive(Deserialize)]
 struct Answer<'a> {
     #[serde(borrow)]
@@ -190,7 +190,7 @@ struct Sent<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// What an event says of an item.
+/// The data of an event about an item.
 #[derive(Deserialize)]
 struct Item<'a> {
     #[serde(borrow, rename = "type")]
@@ -199,7 +199,7 @@ struct Item<'a> {
     cursor: Option<Cow<'a, str>>,
 }
 
-/// Writes a notification as an event. Items have no name, so pages get them as messages; what is none has one.
+/// Writes a notification as an event. Items have no event name, so that pages receive them as messages; other events have one.
 fn put(events: &mut String, message: &RawValue) {
     let Ok(Notification { params: Sent { result, error } }) = serde_json::from_str(message.get()) else { return };
     if let Some(error) = error {
@@ -224,15 +224,16 @@ fn write(events: &mut String, id: Option<&str>, name: Option<&str>, data: &RawVa
     events.push('\n');
 }
 
-/// Whether a page asks for the response as an image, a script, or another part of itself. That needs no permission of ours, so any page could begin
-/// subscriptions by it, though it could not read them. So it could by a frame or a window, where a browser says that another site opens it.
+/// Whether a page loads the response as an image, a script, or another part of itself. That needs no permission of the server, so any page
+/// could begin subscriptions in this way, though it could not read them. The same holds for a frame or a window if the browser says that
+/// another site opens it.
 fn is_embedded(headers: &HeaderMap) -> bool {
     let says = |name, words: &[&str]| headers.get(name).is_some_and(|value| words.iter().any(|word| value == word));
     says(FETCH_MODE, &["no-cors"]) || says(FETCH_MODE, &["navigate"]) && says(FETCH_SITE, &["cross-site", "same-site"])
 }
 
-/// The parameters in a query, by name: those that are texts as they stand, others as JSON where they are that, else as texts, too. What is there twice stays so,
-/// and is refused as it is in any call. The cursor is that of the last event, if there was one.
+/// Returns the parameters in a query, by name: text parameters as they are, others as JSON if they are valid JSON, else as text. Repeated
+/// ones are kept, and are refused as in any call. The cursor is that of the last event, if there was one.
 fn params(query: &str, last: Option<&str>, texts: &[String]) -> Box<RawValue> {
     let text = |value: &str| to_raw_value(value).expect("a text can be written");
     let read = |name: &str, value: &str| {
@@ -251,7 +252,7 @@ fn params(query: &str, last: Option<&str>, texts: &[String]) -> Box<RawValue> {
     RawValue::from_string(params).expect("it was written as JSON")
 }
 
-/// The response to what cannot be followed: the error as on a WebSocket, with a status that says the same.
+/// Returns the response to a subscription that cannot begin: the same error as on a WebSocket, with a matching status.
 fn refusal(answer: &RawValue) -> Response {
     #[derive(Deserialize)]
     struct Refused {
@@ -297,7 +298,7 @@ mod tests {
             ("cursor=17".into(), None, r#"{"cursor":"17"}"#.into()),
             ("cursor=17&flow_id=2".into(), Some("18"), r#"{"flow_id":2,"cursor":"18"}"#.into()),
             ("filter=%7B%22name%22%3A%22a+b%22%7D".into(), None, r#"{"filter":{"name":"a b"}}"#.into()),
-            // One that is there twice is for the reader of all parameters to refuse.
+            // The reader of all parameters refuses a repeated one.
             ("a=b&a=c&d".into(), None, r#"{"a":"b","a":"c","d":""}"#.into()),
             ("cursor=1&a=2&cursor=3".into(), Some("4"), r#"{"a":2,"cursor":"4"}"#.into()),
             ("job_id=1234&context_id=1234".into(), None, r#"{"job_id":"1234","context_id":1234}"#.into()),

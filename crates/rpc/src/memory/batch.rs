@@ -3,23 +3,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Connection, Side};
 
-/// The finished answers of a batch: they stay in memory until all are made and are sent together, or are dropped together.
+/// The finished answers of a batch. They stay in memory until all are complete and are sent together, or are dropped together.
 #[derive(Debug)]
 pub struct BatchAnswers {
     connection: Arc<Connection>,
-    /// On whose account they are.
+    /// The side on which they count.
     side: Side,
     bytes: AtomicU64,
-    /// How long they may be together.
+    /// The most bytes of all together.
     most: u64,
 }
 
-/// Why a batch has to end before all its answers are made.
+/// The reason why a batch ends before all its answers are complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BatchExcess {
     /// Its answers together are longer than a response may be.
     TooLarge,
-    /// Batches use too much memory, and this connection is one of those that use much.
+    /// Batches use too much memory, and this connection uses much of it.
     Crowded,
 }
 
@@ -28,7 +28,7 @@ impl BatchAnswers {
         Self { side: connection.side(), connection, bytes: AtomicU64::new(0), most }
     }
 
-    /// Counts an answer that was made.
+    /// Counts a finished answer.
     pub(crate) fn add(&self, bytes: usize) {
         for budget in self.connection.budgets(self.side) {
             budget.reserve(bytes as u64);
@@ -37,7 +37,7 @@ impl BatchAnswers {
         self.bytes.fetch_add(bytes as u64, Ordering::AcqRel);
     }
 
-    /// Why the batch has to end before all its answers are made, if it has to.
+    /// Returns the reason why the batch must end now, if there is one.
     pub(crate) fn excess(&self) -> Option<BatchExcess> {
         let bytes = self.bytes.load(Ordering::Acquire);
         if bytes > self.most {
@@ -48,7 +48,7 @@ impl BatchAnswers {
         is_crowded.then_some(BatchExcess::Crowded)
     }
 
-    /// Counts all of them as unsent from now on, because they are complete. Gives how many bytes these are.
+    /// Counts all of them as unsent from now on, because they are complete. Returns their number of bytes.
     pub(crate) fn send(&self) -> usize {
         let bytes = self.bytes.swap(0, Ordering::AcqRel);
         self.connection.not_sent(self.side, bytes);

@@ -3,19 +3,20 @@ use std::sync::Arc;
 use super::{Budget, SHARES};
 use crate::limits::Limits;
 
-/// On whose account memory is used.
+/// The side on which memory counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// Of somebody who has not logged in, where callers have to.
+    /// Callers without a login, where callers must log in.
     Strangers,
-    /// Of anybody else.
+    /// All other callers.
     Known,
 }
 
-/// The part of a budget that those have who have not logged in. Nothing that they do uses any of the rest.
+/// The fraction (1/8) of a budget for callers without a login. They use nothing of the rest.
 const OF_STRANGERS: u64 = 8;
 
-/// The budget of an address, or of the server: where callers have to log in, one for those who have, and a small one for everybody else.
+/// The budget of an address, or of the server. Where callers must log in, it is divided: one part for those who have, and a small one for
+/// all others.
 #[derive(Debug, Clone)]
 pub(crate) struct Divided([Arc<Budget>; 2]);
 
@@ -30,12 +31,12 @@ impl Divided {
         Self([of(Side::Strangers, part), of(Side::Known, limit - part)])
     }
 
-    /// The budget of the whole server. `login`: whether callers have to log in.
+    /// Returns the budget of the whole server. `login`: whether callers must log in.
     pub(crate) fn of_server(limits: &Limits, login: bool) -> Self {
         Self::new("held", limits.held, SHARES[2], login)
     }
 
-    /// The budget of one address.
+    /// Returns the budget of one address.
     pub(crate) fn of_address(limits: &Limits, login: bool) -> Self {
         Self::new("held_per_address", limits.held_per_address, SHARES[1], login)
     }
@@ -44,7 +45,7 @@ impl Divided {
         &self.0[side as usize]
     }
 
-    /// Each budget of it once.
+    /// Returns each of its budgets once.
     pub(super) fn each(&self) -> impl Iterator<Item = &Arc<Budget>> {
         let [strangers, known] = &self.0;
         std::iter::once(strangers).chain((!Arc::ptr_eq(strangers, known)).then_some(known))

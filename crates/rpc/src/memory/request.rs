@@ -3,25 +3,26 @@ use std::time::Instant;
 
 use super::{Budget, Connection, RECHECK, SMALL, Side};
 
-/// The bytes that are reserved for a request. They are freed when this is dropped.
+/// The bytes that are reserved for a request. They are freed on drop.
 #[derive(Debug)]
 pub(crate) struct RequestReservation {
     connection: Arc<Connection>,
-    /// On whose account it is.
+    /// The side on which they count.
     side: Side,
     bytes: u64,
 }
 
 impl RequestReservation {
-    /// A reservation of no bytes yet, for whoever uses the connection now.
+    /// Returns an empty reservation for the current caller on the connection.
     pub(crate) fn of(connection: &Arc<Connection>) -> Self {
         Self { connection: Arc::clone(connection), side: connection.side(), bytes: 0 }
     }
 
-    /// Reserves more bytes, or gives false when there is no room.
+    /// Reserves more bytes, or returns false if there is no room.
     ///
-    /// While the budget of the connection is full this waits: until the peer has read answers, or calls have dropped their
-    /// requests. While the budget of the address or the server is full, it waits for a limited time. Nothing is read meanwhile.
+    /// While the budget of the connection is full, this waits until the peer has read answers, or calls have dropped their requests. While
+    /// the budget of the address or the server is full, it waits for a limited time. The server reads nothing from the connection
+    /// meanwhile.
     #[must_use]
     pub(crate) async fn grow(&mut self, bytes: usize) -> bool {
         let bytes = bytes as u64;
@@ -30,9 +31,9 @@ impl RequestReservation {
         }
         let deadline = Instant::now() + self.connection.time_limit;
         let [here, address, server] = self.connection.budgets(self.side);
-        // Frees what is reserved so far if this is dropped while it waits.
+        // This frees the bytes reserved so far if the future is dropped while it waits.
         let mut part = Part { budgets: [Some(here), None], bytes };
-        // A connection that uses next to nothing does not wait for others of its address: so it can still ask for a status or stop a job.
+        // A connection that uses very little does not wait for others of its address. So it can still query a status or stop a job.
         if here.is_nearly_empty() {
             address.reserve(bytes);
         } else if !address.reserve_by(bytes, deadline, &self.connection).await {
@@ -50,12 +51,12 @@ impl RequestReservation {
         true
     }
 
-    /// Frees everything that is reserved so far.
+    /// Frees all reserved bytes.
     pub(crate) fn clear(&mut self) {
         self.connection.free(self.side, std::mem::take(&mut self.bytes));
     }
 
-    /// Reserves bytes in the budget of the connection. Gives false if the request is too large for it even when nothing else is in memory.
+    /// Reserves bytes in the budget of the connection. Returns false if the request is too large even for the empty budget.
     async fn reserve_here(&self, bytes: u64) -> bool {
         let here = &self.connection.here;
         loop {
@@ -71,14 +72,14 @@ impl RequestReservation {
             if here.try_reserve(bytes) {
                 return true;
             }
-            // Nothing is read from the connection meanwhile, so it must not count as silent.
+            // The server reads nothing from the connection meanwhile, so the connection must not count as silent.
             self.connection.heard();
             let _ = tokio::time::timeout(RECHECK, less).await;
         }
     }
 }
 
-/// Bytes of a request that are reserved in some of the budgets only.
+/// Bytes of a request that are reserved in only some of the budgets.
 struct Part<'r> {
     budgets: [Option<&'r Arc<Budget>>; 2],
     bytes: u64,

@@ -3,20 +3,20 @@ use std::time::{Duration, Instant};
 
 use super::{Budget, Side};
 
-/// How often the log says at most that a budget is used up.
+/// The shortest interval between log lines about full budgets.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// How many have waited since the log last said so, and when that was.
+/// The number of waits since the last log line, and the time of that line.
 static SAID: Mutex<(u64, Option<Instant>)> = Mutex::new((0, None));
 
-/// A request or a call that waits because a budget is used up.
+/// A request or a call that waits because a budget is full.
 #[derive(Debug, Default)]
 pub(super) struct Shortage {
     is_noted: bool,
 }
 
 impl Shortage {
-    /// Notes that it has waited for a while. What one connection uses by itself is its own matter, so the log does not say that.
+    /// Records that it has waited for a while. A full budget of a single connection concerns only its client, so it is not logged.
     pub(super) fn note(&mut self, budget: &Budget) {
         if std::mem::replace(&mut self.is_noted, true) {
             return;

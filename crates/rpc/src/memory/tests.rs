@@ -120,7 +120,7 @@ async fn what_strangers_hold_is_not_that_of_those_who_have_logged_in_and_goes_fr
     known.set_known(true);
     let mut large = RequestReservation::of(&known);
     assert!(known.has_room(false) && large.grow(600_000).await, "the rest is");
-    // Whoever logs in on a connection is known from then on, and what it has had is counted where it was.
+    // After a login on a connection its caller is known, but its earlier bytes stay on the side where they were counted.
     stranger.set_known(true);
     let batch = BatchAnswers::new(Arc::clone(&stranger), 20_000);
     batch.add(1_000);
@@ -173,7 +173,7 @@ async fn of_requests_that_have_all_room_in_parts_and_wait_for_each_other_the_lar
     let mut waiting: FuturesUnordered<_> =
         requests.into_iter().enumerate().map(async |(number, mut request)| (number, request.grow(100_000).await, request)).collect();
     let mut answers = Vec::new();
-    // Each that is done goes at once, as its request does.
+    // Each finished answer is freed at once, together with its request.
     while let Some((number, has_room, request)) = waiting.next().await {
         answers.push((number, has_room));
         drop(request);

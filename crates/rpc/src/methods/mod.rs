@@ -1,4 +1,4 @@
-//! The methods and subscriptions: a folder per noun, and in it a file per method, with all that the method is.
+//! The methods and subscriptions: a folder for each noun, with a file for each method, which holds everything about the method.
 
 pub mod actor;
 pub mod context;
@@ -35,7 +35,7 @@ mod tag {
     pub(super) const SUBSCRIPTIONS: &str = "subscriptions";
 }
 
-/// Whether a parameter has the value that it has when it is not given.
+/// Whether a parameter has its default value.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

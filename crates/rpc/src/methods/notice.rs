@@ -7,7 +7,7 @@ use crate::method::Items;
 use hero_jobs::dispatch::Followed;
 use hero_model::api::{Ended, Lagged};
 
-/// What is followed, as the items of a subscription, with a last one that says that it was the last.
+/// Converts a stream to the items of a subscription, and adds a last item that marks the end.
 pub(super) fn notices<T, E, N>(followed: impl Stream<Item = Result<T, E>> + Send + 'static) -> Items<N>
 where
     N: From<T> + From<Ended> + Send + 'static,
@@ -17,7 +17,7 @@ where
     items.chain(once(ready(Ok(Ended {}.into())))).boxed()
 }
 
-/// The same of what may have gaps.
+/// Does the same for a stream that may have gaps.
 pub(super) fn notices_and_gaps<T, E, N>(followed: impl Stream<Item = Result<Followed<T>, E>> + Send + 'static) -> Items<N>
 where
     N: From<T> + From<Lagged> + From<Ended> + Send + 'static,

@@ -1,7 +1,8 @@
-//! Values that examples are made of.
+//! Values for examples.
 //!
-//! The examples of all methods, in the order of the document, are one story: each works on a fresh server after those before it. So they name the same jobs,
-//! and numbers are those that a fresh server gives. What a server makes up each time (ids that nobody chose, secrets, times) is another one at each.
+//! The examples of all methods, in the order of the document, are one story: each works on a fresh server after the ones before it. So they
+//! name the same jobs, and the numbers are those of a fresh server. Values that a server generates (ids that nobody chose, secrets, times)
+//! differ each time.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +14,14 @@ use hero_model::{
     Target, Timestamp, Token, Usage,
 };
 
-/// The secret of a token of the examples.
+/// The secret of the examples' token.
 pub(super) const SECRET: &str = "hero_w3Qd…";
 
-/// A nonce of the server of the examples.
+/// A nonce of the examples' server.
 pub(super) const NONCE: &str =
     concat!("hero", ":127.0.0.1:8700:9d3c1f0ab4e85762c1d09e3f5a7b8246e0f1d2c3b4a5968778695a4b3c2d1e0f:1795255500");
 
-/// The private key of the identity of the examples, which everybody knows: the number 1.
+/// The private key of the examples' identity, which everybody knows: the number 1.
 pub(super) fn private_key() -> PrivateKey {
     format!("{:064x}", 1).parse().expect("1 is a private key")
 }
@@ -79,7 +80,7 @@ pub(super) fn pong() -> Pong {
     Pong { route: "context 0 of this server".into(), answer: Some(answer), error: None }
 }
 
-/// The message as the context has it that it came to.
+/// Returns the message as its receiving context has it.
 pub(super) fn message_that_came() -> Message {
     Message { context_id: SHOP, address: None, ..message() }
 }
@@ -108,7 +109,7 @@ pub(super) fn rights() -> Context {
     Context { callers, created_at: Some(time(0)), updated_at: Some(time(0)), ..Context::none(ContextId(0)) }
 }
 
-/// The context of the examples that was made at run time.
+/// The examples' context that was created at run time.
 pub(super) const SHOP: ContextId = ContextId(1);
 
 pub(super) fn context() -> Context {
@@ -123,12 +124,12 @@ pub(super) fn flow_spec() -> FlowSpec {
     FlowSpec { jobs: [("build".to_owned(), build), ("tell".to_owned(), tell)].into(), name: Some("answer".into()), ..FlowSpec::default() }
 }
 
-/// A flow that has finished, with this number.
+/// Returns a finished flow with this number.
 pub(super) fn flow(flow_id: u32) -> Flow {
     let job = |name: &str, number: u32, at: i64| FlowJob {
         name: name.into(),
         job_id: format!("{flow_id:08x}-{number:04x}-4f0a-8f52-1d2c3b4a5968").parse().expect("a UUID"),
-        // `number_job` gave the first number, and the flows before it have as many.
+        // `number_job` used the first number, and each flow before this one has two.
         number: 2 * (flow_id - 1) + 1 + number,
         status: Some(Status::Finished),
         depends_on: Vec::new(),
@@ -190,7 +191,7 @@ pub(super) fn flow_event() -> FlowEvent {
     }
 }
 
-/// The job that most examples are about: it finishes.
+/// The job of most examples: it finishes.
 pub(super) fn job_id() -> JobId {
     "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70".parse().expect("a UUID")
 }
@@ -200,12 +201,12 @@ pub(super) fn job_spec() -> JobSpec {
     JobSpec { script: r#"print("hello"); args.a + args.b"#.into(), args: Some(args.into()), job_id: Some(job_id()), ..JobSpec::default() }
 }
 
-/// A job that is stopped before it runs, and then run after all.
+/// A job that is stopped before it runs, and then runs after all.
 pub(super) fn stopped_job_id() -> JobId {
     "b2b1c0de-3c55-4f0a-8f52-1d2c3b4a5968".parse().expect("a UUID")
 }
 
-/// A job that nobody starts.
+/// A job that is never started.
 pub(super) fn waiting_job_id() -> JobId {
     "c3d2e1f0-4b66-4a1b-9c63-2e3d4c5b6a79".parse().expect("a UUID")
 }
@@ -219,7 +220,7 @@ pub(super) fn queue_name(script_type: ScriptType) -> String {
     hero_store::queue_name(&Queue { script_type, target: Target::Type, priority: Priority::Normal })
 }
 
-/// `millis` after the moment of all examples.
+/// Returns the time `millis` after the start time of all examples.
 pub(super) fn time(millis: i64) -> Timestamp {
     Timestamp::from_millis(1_795_255_200_000 + millis)
 }
@@ -231,7 +232,7 @@ pub(super) fn result() -> JobResult {
 
 pub(super) fn job() -> Job {
     let (spec, usage) = (job_spec(), Usage { operations: 3, peak_memory: 2048, run_ms: 1, cpu_us: 250 });
-    // Fields that this job does not have are absent, as on the wire, so a new one needs no line here.
+    // Fields that this job does not have are absent, as on the wire, so a new field needs no line here.
     let required = serde_json::json!({
         "job_id": job_id(), "status": Status::Finished, "context_id": 0, "script": spec.script,
         "priority": Priority::Normal, "retries": 0, "concurrent": false, "attempt": 1, "crashes": 0,

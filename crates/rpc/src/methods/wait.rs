@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use hero_model::Seconds;
 
-/// No call waits longer for a job.
+/// The longest wait of a call for a job.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
 /// How long a call waits for a job: 120 seconds by default, 0 looks once.

@@ -13,7 +13,7 @@ use crate::auth::Session;
 use crate::entry::{Counted, Notified};
 use crate::memory::{AnswerReservations, BatchAnswers, Connection, RequestReservation, Size};
 
-/// Lets calls wait until there is room for their answers, and counts the answers.
+/// Makes calls wait until there is room for their answers, and counts the answers.
 pub(crate) struct Admit<S> {
     inner: Arc<S>,
     rules: Arc<Rules>,
@@ -42,10 +42,10 @@ impl<S: Answer> Answer for Admit<S> {
             return Either::Right(Either::Left(async move { count(&connection, batch.as_deref(), answer.await) }));
         }
         let (inner, time_limit) = (Arc::clone(&self.inner), self.rules.limits.handler_timeout.duration());
-        // While the call waits its parameters stay in memory, so they stay reserved.
+        // While the call waits, its parameters stay in memory, so they stay reserved.
         let reservation = request.extensions().get::<Weak<RequestReservation>>().and_then(Weak::upgrade);
         Either::Right(Either::Right(async move {
-            // For a notification nothing is sent, so it does not wait until its client reads.
+            // A notification has no answer, so it does not wait until its client reads.
             let admitted = if is_notified {
                 timeout(time_limit, connection.admit(size, false)).await
             } else {
@@ -63,7 +63,8 @@ impl<S: Answer> Answer for Admit<S> {
     }
 }
 
-/// Waits until a call may begin. For room in the budget of its own connection it waits without a deadline, because that depends on its client only.
+/// Waits until a call may begin. The wait for room in the budget of its own connection has no deadline, because it depends only on its
+/// client.
 async fn admit(connection: &Connection, size: Size, time_limit: Duration, in_batch: bool) -> Result<AnswerReservations, Elapsed> {
     // The answers of a batch are sent together, so its calls could wait for each other for ever.
     if in_batch {
@@ -75,7 +76,7 @@ async fn admit(connection: &Connection, size: Size, time_limit: Duration, in_bat
 }
 
 fn count(connection: &Connection, batch: Option<&BatchAnswers>, mut response: MethodResponse) -> MethodResponse {
-    // The answer to a subscribe call is on its way already, and short.
+    // The answer to a subscribe call is already on its way, and is short.
     if !response.is_subscription() {
         let bytes = response.as_json().get().len();
         if let Some(batch) = batch {
@@ -104,7 +105,7 @@ mod tests {
     use crate::table::Table;
     use hero_audit::Audit;
 
-    /// Answers at once.
+    /// A service that answers at once.
     struct Answered;
 
     impl Answer for Answered {
@@ -133,7 +134,7 @@ mod tests {
         let answer = admit.call(request);
         tokio::pin!(answer);
         assert!(futures_util::poll!(answer.as_mut()).is_pending());
-        // Whoever read it lets go of it after a while.
+        // The reader of the request drops its reservation after a while.
         let seen = Arc::downgrade(&reservation);
         drop(reservation);
         assert_eq!(seen.strong_count(), 1);

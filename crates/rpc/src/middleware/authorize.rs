@@ -12,8 +12,10 @@ use crate::entry::{Heard, LoggedOut, Notified, OverHttp};
 use crate::method::Kind;
 use hero_access as access;
 
-/// Refuses calls that need an identity of sessions that have none, or whose token has ended, be it while they are answered: a WebSocket is closed then, and
-/// a call over HTTP that waits is told. What was allowed and is carried out is answered, also if the token ends meanwhile, by that very call, say. What an identity may do is decided where it is known what a call concerns: by the [`Guard`](crate::guard::Guard).
+/// Refuses calls that need an identity if the session has none, or if its token has ended, even while they are being answered: a WebSocket
+/// is closed then, and a waiting call over HTTP gets the error. An allowed call that is being executed is answered even if the token ends
+/// meanwhile, for example by that very call. The [`Guard`](crate::guard::Guard), which knows the concern of a call, decides what an
+/// identity may do.
 pub(crate) struct Authorize<S> {
     inner: S,
     rules: Arc<Rules>,

@@ -19,8 +19,8 @@ impl<S: Answer> CatchPanic<S> {
 impl<S: Answer> Answer for CatchPanic<S> {
     fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + use<'a, S> {
         let id = request.id();
-        // A handler begins to run here, not only when its future is polled. A panic leaves no locks or half-made state behind:
-        // handlers own what they change, and shared counts are corrected when permits and reservations are dropped.
+        // A handler begins to run here, not only when its future is polled. A panic leaves no locks or incomplete state behind: handlers
+        // own what they change, and the drop of permits and reservations corrects shared counts.
         let call = catch_unwind(AssertUnwindSafe(|| self.0.call(request)));
         async move {
             let response = match call {

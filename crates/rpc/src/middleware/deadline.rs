@@ -21,7 +21,7 @@ impl<S: Answer> Deadline<S> {
         Self { inner, rules }
     }
 
-    /// How long a call may take. A subscription is answered by a task of its own, which has the same deadline.
+    /// Returns the time limit of a call. A task of its own answers a subscription, and has the same deadline.
     fn limit(&self, method: &str) -> Option<Duration> {
         let limit = self.rules.limits.handler_timeout.duration();
         match self.rules.find(method)?.kind {

@@ -18,7 +18,7 @@ use crate::memory::{BatchAnswers, BatchExcess, RequestReservation};
 use crate::method::Kind;
 use crate::request_id::NumberId;
 
-/// Turns a batch into single calls that are made at the same time and answered in order, and has notifications carried out.
+/// Splits a batch into single calls, which run concurrently and are answered in order, and executes notifications.
 pub(crate) struct FanOut<S> {
     inner: Arc<S>,
     rules: Arc<Rules>,
@@ -49,9 +49,9 @@ impl<S: Answer> FanOut<S> {
         }
     }
 
-    /// Has notifications carried out in a task of its own, because the client may disconnect at once.
+    /// Executes notifications in a task of its own, because the client may disconnect at once.
     ///
-    /// One after the other, so that those of a batch that wait use no memory but their text, for which it is reserved.
+    /// They run one after the other, so that waiting notifications of a batch use only the memory of their text, which is reserved.
     fn notify(&self, requests: Vec<Request<'static>>) -> impl Future<Output = ()> + Send + use<S> {
         let inner = Arc::clone(&self.inner);
         let task = tokio::spawn(async move {
@@ -102,7 +102,8 @@ impl<S: Answer> FanOut<S> {
         async move {
             let (mut whole, mut has_secret) = (String::from("["), false);
             loop {
-                // Answers of the batch are made only while it is polled here. So this sees at once when they are too much, in whatever order they are made.
+                // Answers of the batch are created only while it is polled here. So this notices at once when they are too large, in
+                // whatever order they are created.
                 let next = poll_fn(|cx| {
                     let next = answers.poll_next_unpin(cx);
                     batch_answers
@@ -111,7 +112,7 @@ impl<S: Answer> FanOut<S> {
                         .map_or_else(|| next.map(Ok), |excess| Poll::Ready(Err(excess)))
                 });
                 let too_large = || Some(MethodResponse::error(Id::Null, reject_too_big_batch_response(most as usize)).into());
-                // Where the batch ends early its other calls are dropped, and the memory of the finished answers is freed.
+                // If the batch ends early, its other calls are dropped, and the memory of the finished answers is freed.
                 match next.await {
                     Ok(None) => break,
                     Ok(Some(None)) => {}
@@ -125,12 +126,13 @@ impl<S: Answer> FanOut<S> {
                     Err(BatchExcess::Crowded) => return Some(refuse(Id::Null, Error::no_room()).into()),
                 }
             }
-            // If the next message were read meanwhile, any number of notifications could wait. Over HTTP the answer says that they are done.
+            // If the next message were read meanwhile, any number of notifications could wait. Over HTTP, the answer means that they are
+            // done.
             if let Some(carried_out) = carried_out {
                 carried_out.await;
             }
             if whole.len() == 1 {
-                return None; // Nothing but notifications.
+                return None; // The batch had only notifications.
             }
             whole.pop();
             whole.push(']');

@@ -22,16 +22,16 @@ impl Invoke {
         Self { caller, rules }
     }
 
-    /// Why a request cannot be made the way it came.
+    /// Returns the reason why a request cannot be made in this way.
     fn refusal(&self, request: &Request<'_>) -> Option<&'static str> {
         let (kind, extensions) = (self.rules.find(&request.method)?.kind, request.extensions());
         match kind {
             Kind::Subscription | Kind::Unsubscription if extensions.get::<OverHttp>().is_some() => Some(
                 "subscriptions need a WebSocket (ws:// to the same address), or a GET of /subscribe_… with the parameters as its query",
             ),
-            // Nobody could tell whose items come, or end it.
+            // Without an id, the client could not recognise the items or end the subscription.
             Kind::Subscription if extensions.get::<Notified>().is_some() => Some("a subscription needs an id, which its answer has"),
-            // jsonrpsee answers it by itself.
+            // jsonrpsee answers it itself.
             Kind::Subscription if extensions.get::<NumberId>().is_some() => {
                 Some("the id of a subscribe call is a text or a whole number from 0 to 18446744073709551615")
             }

@@ -8,7 +8,7 @@ use metrics::{Counter, Histogram};
 
 use super::{Answer, Rule, Rules};
 
-/// The metrics of one method. They are looked up once, not at each call.
+/// The metrics of one method. They are looked up once, not for each call.
 pub(super) struct Measurements {
     name: &'static str,
     succeeded: Counter,
@@ -38,7 +38,7 @@ impl Measurements {
     }
 }
 
-/// A call that has begun. One that never gets an answer, because its connection closed or it panicked, is counted too.
+/// A call that has begun. A call without an answer, because its connection closed or it panicked, counts, too.
 struct Running {
     entry: Arc<Rule>,
     began: Instant,
@@ -60,7 +60,7 @@ impl Drop for Running {
     }
 }
 
-/// Counts calls by method and code, and how long they take.
+/// Counts calls by method and code, and measures how long they take.
 pub(crate) struct Measure<S> {
     inner: S,
     rules: Arc<Rules>,

@@ -1,6 +1,6 @@
-//! What every call passes, from the outside in.
+//! The layers that every call passes, from the outside in.
 //!
-//! Only [`FanOut`] knows batches: it turns them into single calls, so none can be passed by wrapping a call in `[…]`.
+//! Only [`FanOut`] knows batches: it splits them into single calls, so no layer can be bypassed by wrapping a call in `[…]`.
 
 mod admit;
 mod authorize;
@@ -38,13 +38,13 @@ use measure::{Measure, Measurements};
 use throttle::Throttle;
 pub(super) use throttle::pass;
 
-/// Something that answers a single call.
+/// A service that answers single calls.
 pub(crate) trait Answer: Send + Sync + 'static {
-    /// The answer, which does not borrow `self`: a connection makes many calls at once.
+    /// Returns the answer. The future does not borrow `self`, because a connection makes many calls at once.
     fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + use<'a, Self>;
 }
 
-/// What the middleware know of a method.
+/// The properties of a method that the middleware use.
 struct Rule {
     kind: Kind,
     permission: Permission,
@@ -52,7 +52,7 @@ struct Rule {
     measurements: Measurements,
 }
 
-/// What the middleware of all connections share.
+/// The state that the middleware of all connections share.
 pub(crate) struct Rules {
     entries: HashMap<&'static str, Arc<Rule>>,
     unknown: Arc<Rule>,
@@ -62,7 +62,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// The rules for the methods of `table`.
+    /// Returns the rules for the methods of `table`.
     pub(super) fn new<C: Send + Sync + 'static>(table: &Table<C>, limits: Limits, access: Access, audit: Audit) -> Self {
         let entry = |name, kind, permission, size| Arc::new(Rule { kind, permission, size, measurements: Measurements::new(name) });
         Self {
@@ -74,7 +74,7 @@ impl Rules {
         }
     }
 
-    /// The name of a method as the table has it.
+    /// Returns the name of a method from the table.
     fn name(&self, method: &str) -> Option<&'static str> {
         self.entries.get_key_value(method).map(|(name, _)| *name)
     }
@@ -87,7 +87,7 @@ impl Rules {
 /// All middleware, from the outside in.
 pub(crate) type Middleware = FanOut<CatchPanic<Measure<Throttle<Authorize<Admit<Deadline<Invoke>>>>>>>;
 
-/// Puts the middleware round what calls methods.
+/// Wraps a caller of methods in the middleware.
 pub(super) fn middleware(rules: &Arc<Rules>, caller: Caller) -> Middleware {
     let rules = || Arc::clone(rules);
     let deadline = Deadline::new(Invoke::new(caller, rules()), rules());

@@ -19,10 +19,10 @@ pub(crate) struct Throttle<S> {
     rules: Arc<Rules>,
 }
 
-/// How many notifications of one address may wait for permits, whether or not their senders are still connected. More are dropped.
+/// The most notifications of one address that wait for permits, even if their senders have disconnected. Further ones are dropped.
 const WAITING: u32 = 1024;
 
-/// The permits of a call that is being answered. It counts as long as they live.
+/// The permits of a call that is being answered. The call counts as long as they live.
 type Permits = (Permit<SessionCalls>, Permit<AddressCalls>);
 
 impl<S: Answer> Throttle<S> {
@@ -38,7 +38,7 @@ impl<S: Answer> Throttle<S> {
         Ok((here, there.ok_or_else(|| busy(limits.calls_per_address, "calls at once from your address (a fixed limit)"))?))
     }
 
-    /// Waits for the permits of a notification, as its sender cannot be told to try again.
+    /// Waits for the permits of a notification, because its sender cannot be told to try again.
     fn wait(&self, session: &Arc<Session>) -> impl Future<Output = Result<Permits, Error>> + Send + use<S> {
         let (session, rules) = (Arc::clone(session), Arc::clone(&self.rules));
         async move {
@@ -67,7 +67,7 @@ pub(crate) fn pass(session: &Session, access: &Access, limits: &Limits) -> Resul
     passed.map_err(|retry_after| Error::Busy { what: what(), retry_after })
 }
 
-/// The refusal of more than `most` of something.
+/// Returns the error for more than `most` of something.
 fn busy(most: u32, of: &str) -> Error {
     Error::Busy { what: format!("more than {most} {of}").into(), retry_after: Duration::from_millis(100) }
 }

@@ -11,9 +11,9 @@ fn input_name(name: &str) -> String {
     format!("{name}Input")
 }
 
-/// The schemas of both generators, and the names that were changed.
+/// Merges the schemas of both generators. Also returns the names that were changed.
 ///
-/// If a name means one thing in results and another in parameters, the schema of parameters gets another name.
+/// If a name has different schemas in results and in parameters, the schema of parameters gets another name.
 pub(super) fn merge(output: Schemas, input: Schemas) -> (Vec<(String, Value)>, Vec<String>) {
     let differs = |(name, schema): &(&String, &Value)| output.get(*name).is_some_and(|other| other != *schema);
     let renamed: Vec<String> = input.iter().filter(differs).map(|(name, _)| name.clone()).collect();
@@ -29,7 +29,7 @@ pub(super) fn merge(output: Schemas, input: Schemas) -> (Vec<(String, Value)>, V
     (output.into_iter().chain(only_input).collect(), renamed)
 }
 
-/// Makes references to renamed schemas point to their new names.
+/// Redirects references to renamed schemas.
 pub(super) fn redirect(value: &mut Value, renamed: &[String]) {
     match value {
         Value::Object(map) => {
@@ -46,7 +46,7 @@ pub(super) fn redirect(value: &mut Value, renamed: &[String]) {
     }
 }
 
-/// `snake_case` as `CamelCase`.
+/// Converts `snake_case` to `CamelCase`.
 pub(super) fn camel(name: &str) -> String {
     name.split(|c: char| !c.is_ascii_alphanumeric())
         .flat_map(|word| {
@@ -56,16 +56,16 @@ pub(super) fn camel(name: &str) -> String {
         .collect()
 }
 
-/// A text as one line, because generators write descriptions behind `//`.
+/// Joins the lines of a text, because generators write descriptions after `//`.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The titles given so far. Generators make type names from them, so no title may be given to two schemas.
+/// The titles given so far. Generators make type names from them, so every title must be unique.
 pub(super) struct Titles(HashSet<String>);
 
 impl Titles {
-    /// Titles that do not use the names of components, nor those in `taken`, which generators use themselves.
+    /// Returns titles that avoid the names of components, and those in `taken`, which generators use themselves.
     pub(super) fn reserving<'a>(components: impl Iterator<Item = &'a str>, taken: impl Iterator<Item = &'a str>) -> Self {
         Self(components.map(|name| format!("={}", camel(name))).chain(taken.map(camel)).collect())
     }
@@ -79,7 +79,7 @@ impl Titles {
         title
     }
 
-    /// Gives titles to a schema and all schemas inside it, and rewrites what generators misread.
+    /// Gives titles to a schema and all schemas inside it, and rewrites constructs that generators misread.
     pub(super) fn tidy(&mut self, schema: &mut Value, wanted: &str) {
         let wanted = camel(wanted);
         let component = self.0.contains(&format!("={wanted}"));
@@ -93,7 +93,7 @@ impl Titles {
         let Value::Object(map) = schema else { return };
         null_as_choice(map);
         if let Some(target) = reference(map) {
-            // Generators ignore what is beside a reference, or make a type of it. The target has a title anyway.
+            // Generators ignore members beside a reference, or create a type for them. The target has a title anyway.
             *schema = json!({"$ref": target});
             return;
         }
@@ -126,7 +126,7 @@ impl Titles {
     }
 }
 
-/// The target of a schema that is only a reference, perhaps with a description.
+/// Returns the target of a schema that is only a reference, optionally with a description.
 fn reference(map: &Map<String, Value>) -> Option<Value> {
     let only = ["allOf", "anyOf", "oneOf"].iter().find_map(|key| match map.get(*key)?.as_array()?.as_slice() {
         [only] => only.get("$ref"),
@@ -135,7 +135,7 @@ fn reference(map: &Map<String, Value>) -> Option<Value> {
     map.get("$ref").or(only).cloned()
 }
 
-/// Rewrites a choice of words as an `enum`, and tells in its description what each means.
+/// Rewrites a choice of words as an `enum`, and explains each word in its description.
 fn plain_enum(map: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = map.get("oneOf") else { return };
     let Some(words) = choices.iter().map(|choice| choice["const"].as_str().map(str::to_owned)).collect::<Option<Vec<_>>>() else { return };
@@ -151,7 +151,7 @@ fn plain_enum(map: &mut Map<String, Value>) {
     }
 }
 
-/// A name for one choice of several: its constant, `null` if that is its type, or its number.
+/// Returns a name for one choice of several: its constant, `null` if that is its type, or its number.
 fn choice_name(schema: &Value, at: usize) -> String {
     match (schema.get("const"), schema.get("type")) {
         (Some(Value::String(word)), _) => camel(word),
@@ -210,7 +210,7 @@ fn null_as_choice(map: &mut Map<String, Value>) {
     }
 }
 
-/// Replaces Rust's names of number formats, which mean nothing elsewhere, by the range that JavaScript can represent.
+/// Replaces Rust's names of number formats, which other tools do not know, by the range that JavaScript can represent.
 fn numbers(map: &mut Map<String, Value>) {
     const LARGEST: i64 = (1 << 53) - 1;
     let Some(Value::String(format)) = map.get("format") else { return };

@@ -8,7 +8,7 @@ fn parsed() -> Value {
     serde_json::from_str(document()).unwrap()
 }
 
-/// Every JSON Schema in the document, with the place it stands in.
+/// Returns every JSON Schema in the document, with its place.
 fn schemas(document: &Value) -> Vec<(String, &Value)> {
     fn inside<'a>(place: &str, schema: &'a Value, all: &mut Vec<(String, &'a Value)>) {
         all.push((place.to_owned(), schema));
@@ -94,7 +94,7 @@ fn what_is_used_most_comes_first_among_positions() {
     };
     let rest = "timeout retries retry_backoff priority name labels env_vars run_at idempotency_key retention prerequisites parent_id \
                 predecessor_id group instance concurrent log_path context_id caller_id worker_id dependents client_rpc_id job_id";
-    // What is added comes behind these, whose places callers know.
+    // New parameters come after these, because callers use their positions.
     let begins = |method: &str, known: String| names(method).join(" ").starts_with(&known);
     assert!(begins("create_job", format!("script script_type args {rest}")), "{:?}", names("create_job"));
     assert!(begins("run_and_wait", format!("script script_type args wait_timeout {rest}")), "{:?}", names("run_and_wait"));

@@ -5,10 +5,10 @@ use serde::de::{Error, Expected, Unexpected};
 
 use hero_model::{Beyond, excerpt, without_position};
 
-/// What is wrong with the parameters of a call, and where, in words for whoever made it.
+/// A fault in the parameters of a call, with its place, described for the caller.
 #[derive(Debug)]
 pub struct Fault {
-    /// The path of the value that is wrong, such as `jobs[3].labels.colour`. Empty if all parameters together are meant.
+    /// The path of the wrong value, such as `jobs[3].labels.colour`. Empty if it concerns all parameters together.
     path: String,
     wrong: Wrong,
 }
@@ -17,43 +17,43 @@ pub struct Fault {
 enum Wrong {
     Missing,
     Twice,
-    /// There is no such parameter. The text lists those that exist.
+    /// The parameter does not exist. The text lists those that do.
     Unknown(String),
     Value {
         expected: String,
         given: String,
     },
-    /// The message of whatever read the value.
+    /// The message of the reader of the value.
     Said(String),
 }
 
-/// How many characters of a given value are repeated in a message.
+/// The most characters of a given value that a message repeats.
 const LONGEST: usize = 48;
-/// Nothing of what is given there is repeated: it may be a secret, and refusals come into logs.
+/// Messages repeat no values of this parameter: they may be secrets, and refusals are logged.
 const SECRET: &str = "env_vars";
 
 impl Fault {
-    /// There is no parameter `name`; `known` are those that exist.
+    /// Returns the fault of an unknown parameter `name`; `known` are those that exist.
     pub(super) fn unknown<T: AsRef<str>>(name: &str, known: &[T]) -> Self {
         Self { path: String::new(), wrong: Wrong::Unknown(listed(known)) }.inside(name)
     }
 
-    /// The parameter is there twice.
+    /// Returns the fault of a repeated parameter.
     pub(super) fn twice(name: &str) -> Self {
         Self { path: String::new(), wrong: Wrong::Twice }.inside(name)
     }
 
-    /// An error of the JSON parser, without its line and column: they belong to a text that the caller never saw.
+    /// Returns an error of the JSON parser without its line and column, because they belong to a text that the caller never saw.
     pub(super) fn parser(error: impl fmt::Display) -> Self {
         Self::custom(without_position(&error.to_string()))
     }
 
-    /// A number in free JSON that scripts cannot have.
+    /// Returns the fault of a number in free JSON that scripts cannot represent.
     pub(super) fn beyond(beyond: &Beyond) -> Self {
         Self { path: beyond.path.clone(), wrong: Wrong::Said(format!("{} is {}", beyond.number, Beyond::HINT)) }
     }
 
-    /// This fault with the number as the caller wrote it, because the parser has rounded it.
+    /// Returns this fault with the number in the caller's spelling, because the parser has rounded it.
     pub(super) fn with_number(mut self, beyond: Beyond) -> Self {
         if let Wrong::Value { given, .. } = &mut self.wrong
             && self.path == beyond.path
@@ -64,7 +64,7 @@ impl Fault {
         self
     }
 
-    /// This fault with `words` as the expected values.
+    /// Returns this fault with `words` as the expected values.
     pub(super) fn of_words(mut self, words: &[&str]) -> Self {
         if let Wrong::Value { expected, .. } = &mut self.wrong {
             *expected = one_of(words);
@@ -72,7 +72,7 @@ impl Fault {
         self
     }
 
-    /// This fault with the member `name` in front of its path.
+    /// Returns this fault with the member `name` before its path.
     pub(super) fn inside(mut self, name: &str) -> Self {
         if let Wrong::Value { given, .. } = &mut self.wrong
             && name == SECRET
@@ -88,7 +88,7 @@ impl Fault {
         self
     }
 
-    /// This fault with the index of an array in front of its path.
+    /// Returns this fault with the index of an array before its path.
     pub(super) fn inside_item(mut self, index: usize) -> Self {
         let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
         self.path.insert_str(0, &format!("[{index}]{dot}"));
@@ -147,7 +147,7 @@ impl Error for Fault {
     }
 }
 
-/// Names in a row.
+/// Lists names as text.
 pub(super) fn listed<T: AsRef<str>>(names: &[T]) -> String {
     if names.is_empty() { "none".into() } else { names.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ") }
 }
@@ -156,7 +156,7 @@ fn one_of(words: &[&str]) -> String {
     format!("one of {}", listed(words))
 }
 
-/// What serde's own types call what they take, in words of JSON.
+/// Translates the expectations of serde's own types into words of JSON.
 fn in_words(expected: &dyn Expected) -> String {
     let words = expected.to_string();
     let whole = |from: i64, to: i64| format!("a whole number from {from} to {to}");
@@ -191,7 +191,7 @@ fn shown(given: Unexpected<'_>) -> String {
     }
 }
 
-/// What something is, of which this is shown.
+/// Returns the kind of a value from its beginning.
 fn kind_of(shown: &str) -> &str {
     match shown.bytes().next() {
         Some(b'"') => "a text",

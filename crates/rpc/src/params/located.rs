@@ -7,9 +7,9 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IntoDeseriali
 use super::Key;
 use super::fault::Fault;
 
-/// A deserializer that also tells the path of what is wrong. It reads as the one inside it does.
+/// A deserializer that also reports the path of a fault. Otherwise it reads like the one inside it.
 ///
-/// Parameters that take any JSON are read by the inner deserializer alone, because nothing in them can be wrong.
+/// The inner deserializer alone reads parameters that take any JSON, because nothing in them can be wrong.
 pub(super) struct Located<D>(pub(super) D);
 
 impl<'de, D: Deserializer<'de>> Located<D> {
@@ -78,14 +78,14 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Located<D> {
         self.typed(ByName(visitor))
     }
 
-    /// One of several words. No parameter is a choice of anything else.
+    /// Reads one of several words. No parameter has any other kind of enum.
     fn deserialize_enum<V: Visitor<'de>>(self, _: &'static str, words: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
         let word = String::deserialize(self).map_err(|fault| fault.of_words(words))?;
         visitor.visit_enum(IntoDeserializer::<Fault>::into_deserializer(word))
     }
 }
 
-/// Reads what has members by their names, and by nothing else: serde would take an array for the members in their order.
+/// Reads members by name only: serde would also accept an array of the members in their order.
 struct ByName<V>(V);
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for ByName<V> {
@@ -100,13 +100,13 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for ByName<V> {
     }
 }
 
-/// Reads a value. If a fault was noted meanwhile, it is the error, otherwise what the parser says.
+/// Reads a value. A recorded fault is the error; otherwise the error of the parser is.
 fn noting<T, E: fmt::Display>(read: impl FnOnce(&mut Option<Fault>) -> Result<T, E>) -> Result<T, Fault> {
     let mut fault = None;
     read(&mut fault).map_err(|error| fault.unwrap_or_else(|| Fault::parser(error)))
 }
 
-/// A visitor or seed, and where it notes a fault. The parser's own errors are only texts, so they cannot carry it.
+/// A visitor or seed, and the place where it records a fault. The parser's own errors are only texts, so they cannot carry it.
 struct Noting<'f, T> {
     inner: T,
     fault: &'f mut Option<Fault>,
@@ -196,7 +196,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<A> {
     }
 }
 
-/// The members of an object, and the name of the one that is read.
+/// The members of an object, and the name of the current one.
 struct Members<'de, A> {
     members: A,
     name: Cow<'de, str>,

@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
 use crate::memory::{Arrival, Connection, RequestReservation};
 use crate::oversize::IdReader;
 
-/// The opcode of a further part of a message (RFC 6455, 5.2).
+/// The opcode of a continuation of a message (RFC 6455, 5.2).
 const CONTINUATION: u8 = 0;
 /// The opcode of a text message.
 const TEXT: u8 = 1;
@@ -19,29 +19,29 @@ const CLOSE: u8 = 8;
 const PING: u8 = 9;
 /// The opcode of a pong.
 const PONG: u8 = 10;
-/// The code to close with when all is well (RFC 6455, 7.4.1).
+/// The code of a normal close (RFC 6455, 7.4.1).
 const NORMAL: u16 = 1000;
-/// How many bytes a control frame may carry.
+/// The most bytes of a control frame's content.
 const CONTROL: usize = 125;
-/// A message grows by so much at a time, so that no memory is used for what a client only announced.
+/// A message grows by this much at a time, so that data that a client only announced uses no memory.
 const STEP: usize = 64 * 1024;
-/// Of a message that is too large, at most so many times the limit is read.
+/// A message that is too large is read up to this multiple of the limit.
 const SKIPPED: u64 = 32;
 
-/// What a client sent.
+/// A message or frame of a client.
 #[derive(Debug)]
 pub(super) enum Incoming {
     /// A whole message.
     Message(Vec<u8>, RequestReservation),
-    /// A message that had more than so many bytes, and was skipped.
+    /// A message that had more than this many bytes, and was skipped.
     TooLarge(usize, IdReader),
     Ping(Vec<u8>),
     Pong,
-    /// With the code to answer it with.
+    /// A close frame, with the code of its answer.
     Close(u16),
 }
 
-/// Why a connection cannot go on.
+/// The reason why a connection cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
     /// The peer is gone.
@@ -50,10 +50,10 @@ pub(super) enum Fault {
     /// The peer violates the protocol.
     #[error("{0}")]
     Protocol(&'static str),
-    /// A text is none.
+    /// A text message is not valid text.
     #[error("a text is not UTF-8")]
     Text,
-    /// A message is so large that it is not even skipped.
+    /// A message is too large to be skipped.
     #[error("a message is too large")]
     TooLarge,
     /// A message took too long to arrive.
@@ -65,7 +65,7 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// The code to close with (RFC 6455, 7.4.1).
+    /// Returns the code to close with (RFC 6455, 7.4.1).
     pub(super) const fn code(&self) -> u16 {
         match self {
             Self::Gone => NORMAL,
@@ -84,17 +84,17 @@ impl From<io::Error> for Fault {
     }
 }
 
-/// How large a message may be, as things are when it begins, and how long it may take to arrive.
+/// The limits of a message at its beginning: its size, and the time to arrive.
 pub(super) struct Bounds {
     pub(super) bytes: Box<dyn Fn() -> usize + Send>,
     pub(super) time: Duration,
 }
 
-/// The frames of a client, put together to messages.
+/// Reads the frames of a client and joins them to messages.
 pub(super) struct Frames<R> {
     io: BufReader<R>,
     bounds: Bounds,
-    /// What the messages are counted for.
+    /// The connection on which the messages count.
     connection: Arc<Connection>,
     /// The message that is arriving.
     open: Option<Open>,
@@ -103,11 +103,11 @@ pub(super) struct Frames<R> {
 struct Open {
     is_text: bool,
     bytes: Vec<u8>,
-    /// How many these may be.
+    /// The most bytes of the message.
     most: usize,
     reservation: RequestReservation,
     arrival: Arrival,
-    /// If the message is too large, the reader of its id, and how much is skipped yet.
+    /// If the message is too large, the reader of its id, and the number of bytes skipped so far.
     skipped: Option<(IdReader, u64)>,
 }
 
@@ -123,12 +123,12 @@ impl<R: AsyncRead + Unpin> Frames<R> {
         Self { io: BufReader::new(io), bounds, connection: Arc::clone(connection), open: None }
     }
 
-    /// The connection, to read what still arrives as plain bytes.
+    /// Returns the connection, to read the remaining data as plain bytes.
     pub(super) fn into_inner(self) -> R {
         self.io.into_inner()
     }
 
-    /// The next complete message or control frame.
+    /// Returns the next complete message or control frame.
     pub(super) async fn next(&mut self) -> Result<Incoming, Fault> {
         loop {
             let head = self.head().await?;
@@ -251,7 +251,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
     }
 }
 
-/// The code to answer a close frame with: its own, if it may have that (RFC 6455, 7.4).
+/// Returns the code of the answer to a close frame: its own code, if that code is allowed (RFC 6455, 7.4).
 fn closing(content: &[u8]) -> Result<u16, Fault> {
     let [high, low, why @ ..] = content else {
         return if content.is_empty() { Ok(NORMAL) } else { Err(Fault::Protocol("a code has two bytes")) };
@@ -264,7 +264,7 @@ fn closing(content: &[u8]) -> Result<u16, Fault> {
 }
 
 fn unmask(bytes: &mut [u8], mask: [u8; 4]) {
-    // In steps of four, which compilers turn into wide instructions.
+    // Steps of four let compilers use wide instructions.
     for four in bytes.chunks_mut(4) {
         for (byte, mask) in four.iter_mut().zip(mask) {
             *byte ^= mask;
@@ -272,7 +272,7 @@ fn unmask(bytes: &mut [u8], mask: [u8; 4]) {
     }
 }
 
-/// Puts a frame of the server behind `buffer`, without its content.
+/// Appends a frame of the server to `buffer`, without its content.
 fn begin(buffer: &mut Vec<u8>, kind: u8, length: usize) {
     buffer.push(0x80 | kind);
     match length {
@@ -288,7 +288,7 @@ fn begin(buffer: &mut Vec<u8>, kind: u8, length: usize) {
     }
 }
 
-/// Puts the head of a text message behind `buffer`.
+/// Appends the head of a text message to `buffer`.
 pub(super) fn begin_text(buffer: &mut Vec<u8>, length: usize) {
     begin(buffer, TEXT, length);
 }

@@ -1,7 +1,7 @@
-//! WebSockets: frames become calls, answers and items become frames.
+//! WebSockets: converts frames to calls, and answers and items to frames.
 //!
-//! jsonrpsee has a loop of its own for this. But that reads on even if its peer reads nothing, keeps any number of requests in memory,
-//! and accepts frames that are not masked. Methods and subscriptions are still jsonrpsee's.
+//! jsonrpsee has a loop of its own for this. But that loop reads on even if its peer reads nothing, keeps any number of requests in memory,
+//! and accepts frames that are not masked. Methods and subscriptions still run in jsonrpsee.
 
 mod frame;
 mod writer;
@@ -36,15 +36,16 @@ use hero_access as access;
 use hero_model::api::{GOING_AWAY, LOGGED_OUT};
 use writer::{Control, write};
 
-/// How many messages may be answered at once in addition to the calls of a connection, mostly refusals. When there are more, reading pauses.
+/// The most messages, mostly refusals, that are answered at once in addition to the calls of a connection. With more, reading pauses.
 const MORE: u32 = 64;
-/// How many control frames may wait to be written. With more the oldest go, which are pongs: an answer to the latest ping is enough (RFC 6455, 5.5.3).
+/// The most control frames that wait to be written. With more, the oldest are dropped. These are pongs, and an answer to the latest ping is
+/// enough (RFC 6455, 5.5.3).
 const CONTROLS: usize = 16;
-/// What is said when one is closed on which nobody has logged in for long.
+/// The close code and reason for a connection that was without a login for too long.
 const OUTSTAYED: (u16, &str) = (1008, "nobody has logged in on this connection for ten minutes");
-/// How long calls that are being carried out may take to be answered when their token has ended.
+/// The time for answering calls that are being executed when their token ends.
 const CARRIED_OUT: Duration = Duration::from_secs(5);
-/// How long a client that was told to close may take to do so.
+/// The time in which a client that was told to close must do so.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Serves WebSockets.
@@ -61,7 +62,7 @@ impl Sockets {
         Self { methods, rules, limits, stop, opened: AtomicUsize::new(0) }
     }
 
-    /// Answers the handshake, and serves the connection once it is done.
+    /// Answers the handshake, and serves the connection after it.
     pub(crate) fn open(self: &Arc<Self>, request: Request, session: Arc<Session>) -> Response {
         let answer = match soketto::handshake::http::Server::new().receive_request(&request) {
             Ok(answer) => answer,
@@ -125,7 +126,7 @@ impl Sockets {
         if (code, why) == LOGGED_OUT {
             socket.heard.close();
             tokio::select! {
-                // No more is read meanwhile, and what takes longer than that is not heard.
+                // Nothing more is read meanwhile, and calls that take longer get no answer.
                 _ = tokio::time::timeout(CARRIED_OUT, socket.heard.wait()) => {}
                 () = socket.sink.closed() => {}
                 () = socket.session.connection().ended() => {}
@@ -136,7 +137,7 @@ impl Sockets {
         let abort = writing.abort_handle();
         tokio::select! {
             _ = writing => {}
-            // Or the connection has to be closed because others wait for memory.
+            // The connection may also have to close because others wait for memory.
             () = socket.session.connection().ended() => return abort.abort(),
         }
         // If a connection is closed before everything is read, the system resets it, and the peer may not see the close code.
@@ -151,12 +152,12 @@ struct Socket<'a> {
     middleware: Arc<Middleware>,
     limits: &'a Limits,
     silence: Duration,
-    /// Counts messages whose answers are heard although the token has ended.
+    /// Tracks the messages that are answered although the token has ended.
     heard: TaskTracker,
 }
 
 impl Socket<'_> {
-    /// Reads and answers until the end, and gives the code to close with, if the peer is still there.
+    /// Reads and answers messages until the end, and returns the code to close with, if the peer is still there.
     async fn run<R>(&self, frames: &mut Frames<R>, controls: &broadcast::Sender<Control>, stop: StopHandle) -> Option<u16>
     where
         R: AsyncRead + Unpin + Send,
@@ -165,7 +166,7 @@ impl Socket<'_> {
         let under_way = Arc::new(Semaphore::new(most as usize));
         let stopped = stop.shutdown();
         let silent = self.silent();
-        // Reading a message takes many steps, so the future that reads it must not be dropped half-way.
+        // Reading a message takes many steps, so the future that reads it must not be dropped in between.
         let incoming = stream::unfold(frames, |frames| async { Some((frames.next().await, frames)) });
         tokio::pin!(stopped, silent, incoming);
         loop {
@@ -173,7 +174,7 @@ impl Socket<'_> {
                 Ok(permit) => permit,
                 Err(_) => tokio::select! {
                     permit = Arc::clone(&under_way).acquire_owned() => {
-                        // Nothing was read meanwhile, so the connection must not count as silent.
+                        // The server read nothing meanwhile, so the connection must not count as silent.
                         self.session.connection().heard();
                         permit.expect("nobody closes the semaphore")
                     }
@@ -192,7 +193,8 @@ impl Socket<'_> {
                     tokio::spawn(async move {
                         tokio::pin!(answer);
                         let in_time = tokio::time::timeout(time_limit, &mut answer).await;
-                        // A call that takes longer has dropped its parameters and waits for a job, or it waits for room and has its own reservation.
+                        // A call that takes longer has dropped its parameters and waits for a job, or it waits for room and has its own
+                        // reservation.
                         drop(reservation);
                         if in_time.is_err() {
                             answer.await;
@@ -222,7 +224,7 @@ impl Socket<'_> {
                 }
             }
         }
-        // Calls that are under way are answered; what arrives now is not read any more, except a close.
+        // Calls under way are answered. New messages are not read any more, except a close.
         tokio::select! {
             _ = under_way.acquire_many(most) => {}
             () = async { while !matches!(incoming.next().await, Some(Ok(Incoming::Close(_)) | Err(_))) {} } => {}
@@ -268,6 +270,6 @@ async fn send(sink: &MethodSink, connection: &Connection, reply: Option<Reply>) 
     let Some(Reply { json, counted, .. }) = reply else { return };
     // A refusal by middleware has not been counted yet.
     connection.made(json.get().len().saturating_sub(counted));
-    // If the peer has disconnected, nothing has to be sent.
+    // If the peer has disconnected, there is nothing to send.
     let _ = sink.send(json).await;
 }

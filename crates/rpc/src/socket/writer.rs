@@ -9,19 +9,19 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::frame;
 use hero_model::api::{GOING_AWAY, LOGGED_OUT};
 
-/// What is written besides messages.
+/// Frames that are written besides messages.
 #[derive(Debug, Clone)]
 pub(super) enum Control {
     /// The answer to a ping.
     Pong(Vec<u8>),
-    /// The close frame, with its code and why, in at most 123 bytes.
+    /// The close frame, with its code and a reason of at most 123 bytes.
     Close(u16, &'static str),
 }
 
 /// Short messages are written together, up to this many bytes.
 const TOGETHER: usize = 16 * 1024;
 
-/// Writes everything that goes to a client, and pings it. Ends after [`Control::Close`], or when the client reads nothing.
+/// Writes all frames to a client, and pings it. Ends after [`Control::Close`], or when the client reads nothing.
 pub(super) async fn write(
     mut io: impl AsyncWrite + Unpin,
     mut messages: mpsc::Receiver<Box<RawValue>>,
@@ -37,7 +37,7 @@ pub(super) async fn write(
             control = controls.recv() => match control {
                 Ok(Control::Pong(content)) => frame::pong(&mut buffer, &content),
                 Ok(Control::Close(code, why)) => break (code, why),
-                // The oldest pongs gave way to newer ones.
+                // Newer pongs replaced the oldest ones.
                 Err(RecvError::Lagged(_)) => continue,
                 Err(RecvError::Closed) => return,
             },
@@ -58,7 +58,7 @@ pub(super) async fn write(
         }
     };
     messages.close();
-    // Calls that were carried out are answered.
+    // Executed calls are still answered.
     while (code == GOING_AWAY || (code, why) == LOGGED_OUT)
         && let Ok(message) = messages.try_recv()
     {
@@ -73,7 +73,7 @@ pub(super) async fn write(
     }
 }
 
-/// Appends a message to `buffer`. A long one is written at once, after what is in `buffer`.
+/// Appends a message to `buffer`. A long one is written at once, after the content of `buffer`.
 async fn put(io: &mut (impl AsyncWrite + Unpin), buffer: &mut Vec<u8>, message: &RawValue) -> std::io::Result<()> {
     let text = message.get().as_bytes();
     frame::begin_text(buffer, text.len());

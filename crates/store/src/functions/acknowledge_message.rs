@@ -6,19 +6,19 @@ use hero_model::MessageKey;
 
 const FUNCTION: Function = Function("acknowledge_message");
 
-/// What became of a message that its owner acknowledges.
+/// The result of acknowledging a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageAcknowledged {
-    /// Its owner has it.
+    /// The message is acknowledged.
     Done,
-    /// There is none.
+    /// No such message exists.
     Missing,
-    /// It is to go out. Nothing was done.
+    /// The message is an outgoing one. Nothing was done.
     GoesOut,
 }
 
 impl Messages<'_> {
-    /// Notes that the owner of a message that came has it.
+    /// Records that the owner of an incoming message has it.
     pub async fn acknowledge(self, message: MessageKey) -> Result<MessageAcknowledged, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(message.to_string());

@@ -11,23 +11,23 @@ use hero_model::{IdentityId, PublicKey};
 
 const FUNCTION: Function = Function("admit_identities");
 
-/// How many identities one call looks at.
+/// The number of identities that one call checks.
 const CHUNK: usize = 128;
 
-/// Why an identity that another program has written is none here: it is not listed, logs nobody in, and gets no token and no role.
+/// The reason why an identity that another program wrote does not count: it is not listed, cannot log in, and gets no token and no role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unlisted {
-    /// Identities had its number before.
+    /// Another identity had its number before.
     Given,
-    /// It has a number that is kept for those that are made here.
+    /// Its number is reserved for identities that hero creates.
     Beyond,
-    /// There are as many as may be.
+    /// The limit of identities is reached.
     Full,
-    /// It is listed, but its public key is that of another one, or has changed since it was read.
+    /// It is listed, but another identity has its public key, or the key has changed since it was read.
     Owned,
 }
 
-/// Stands behind `actor:{n} was written by another program, and`.
+/// Follows the text `actor:{n} was written by another program, and`.
 impl fmt::Display for Unlisted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -44,7 +44,7 @@ impl fmt::Display for Unlisted {
 pub type Written = (IdentityId, Option<PublicKey>);
 
 impl Access<'_> {
-    /// These identities as they are written.
+    /// Reads these identities as they were written.
     pub async fn written_identities(self, ids: &[IdentityId]) -> Result<Vec<Written>, Error> {
         let mut written = Vec::with_capacity(ids.len());
         for ids in ids.chunks(CHUNK) {
@@ -59,8 +59,8 @@ impl Access<'_> {
         Ok(written)
     }
 
-    /// Lists those of some identities that other programs have written, and has them log in by their public keys. Gives those that are refused: no identity
-    /// has a number that another one had, and those of other programs are half of all at most.
+    /// Lists those of some identities that other programs have written, so that they can log in by their public keys. Returns the refused
+    /// ones: no identity may have a number that another one had, and at most half of all identities may be those of other programs.
     pub async fn admit_identities(self, written: &[Written]) -> Result<Vec<(IdentityId, Unlisted)>, Error> {
         let mut refused = Vec::new();
         for written in written.chunks(CHUNK) {

@@ -7,22 +7,22 @@ use hero_model::{FlowId, FlowStatus};
 
 const FUNCTION: Function = Function("advance_flow");
 
-/// What is done with all jobs of a flow.
+/// An action on all jobs of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlowAction {
-    /// Nothing: they are all there.
+    /// Record that all jobs are stored.
     Stored,
-    /// Those that are there are deleted: they will not all be.
+    /// Delete the jobs stored so far, because not all of them will be.
     GiveUp,
-    /// They are started.
+    /// Start the jobs.
     Start,
-    /// They are stopped.
+    /// Stop the jobs.
     Stop,
-    /// Those that ended in error run again.
+    /// Run the jobs again that ended in error.
     Retry,
-    /// They are deleted, and the flow with them.
+    /// Delete the jobs and the flow.
     Delete,
-    /// What was begun goes on.
+    /// Continue the current action.
     On,
 }
 
@@ -40,31 +40,31 @@ impl FlowAction {
     }
 }
 
-/// What came of a round with the jobs of a flow.
+/// The result of one round over the jobs of a flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Advanced {
-    /// There is nothing more to do.
+    /// The action is complete.
     Done(FlowStatus),
-    /// There is more to do: call with [`FlowAction::On`].
+    /// The action is not complete: call again with [`FlowAction::On`].
     More(FlowStatus),
-    /// There is more to do, but not now: a queue is full, or the flow ends again so soon. The servers go on.
+    /// The action is not complete, but must wait: a queue is full, or the flow has just ended. The servers continue it.
     Later(FlowStatus),
     /// There is no such flow.
     Missing,
     /// The status of the flow does not allow it.
     Illegal(FlowStatus),
-    /// Something else is being done with it: this.
+    /// Another action on the flow is under way: this one.
     Busy(String),
 }
 
 impl Flows<'_> {
-    /// Does something with the jobs of a flow, up to 128 of them.
+    /// Applies an action to the jobs of a flow, up to 128 of them.
     pub async fn advance(self, flow: FlowId, action: FlowAction) -> Result<Advanced, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(flow.0).arg(action.word()).arg(self.0.bounds.queue_length());
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
         let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
-        // What somebody else wrote there is a flow that goes on.
+        // A value that another program wrote counts as a started flow.
         let status = || text(1).and_then(FlowStatus::parse).unwrap_or(FlowStatus::Started);
         Ok(match text(0) {
             Some("done") => Advanced::Done(status()),

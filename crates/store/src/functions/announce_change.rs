@@ -5,19 +5,19 @@ use hero_model::ContextId;
 
 const FUNCTION: Function = Function("announce_change");
 
-/// What stands before the name of an announcement, in the hash of what is known of access.
+/// The prefix of an announcement's field in the hash of access data.
 pub(crate) const CHANGING: &str = "changing:";
 
 impl Contexts<'_> {
-    /// Notes that a context is about to be changed, which is in another database: should whoever does it be killed before it can note that it has, others
-    /// look all the same. Gives by what this is forgotten. For the store of context 0.
+    /// Announces a change of a context that is in another database. If the process is killed after the change but before it can record it,
+    /// other servers still check the context. Returns the token for [`Self::forget_change`]. Call it on the store of context 0.
     pub async fn announce_change(self, context: ContextId) -> Result<String, Error> {
         let token = format!("{:016x}", rand::random::<u64>());
         self.announce(&token, &format!("{context} {}", self.0.clock.now().as_millis())).await?;
         Ok(token)
     }
 
-    /// Notes that a change is told that was announced, or was not made.
+    /// Deletes the announcement of a change that has been told, or was not made.
     pub async fn forget_change(self, token: &str) -> Result<(), Error> {
         self.announce(token, "").await
     }

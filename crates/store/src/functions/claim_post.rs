@@ -8,12 +8,12 @@ use hero_model::Presence;
 const FUNCTION: Function = Function("claim_post");
 
 impl Actors<'_> {
-    /// Claims a registration or keeps it, for as long as a presence lasts. `presence.incarnation` names the holder.
+    /// Claims a registration, or keeps it, for the lifetime of a presence. `presence.incarnation` names the holder.
     pub async fn claim_post(self, registration: &Registration, presence: &Presence) -> Result<RegistrationClaim, Error> {
         self.take_over(registration, presence, "").await
     }
 
-    /// Claims a registration, also from this incarnation, which is known to be dead. Of several that try, one gets it.
+    /// Claims a registration, even from this incarnation, which is known to be dead. Of several callers, one gets it.
     pub async fn take_over(self, registration: &Registration, presence: &Presence, dead: &str) -> Result<RegistrationClaim, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(self.0.keys.presence(&registration.script_type, &registration.group, registration.instance))

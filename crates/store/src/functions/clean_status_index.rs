@@ -4,13 +4,14 @@ use crate::views::Maintenance;
 
 const FUNCTION: Function = Function("clean_status_index");
 
-/// How many one call looks at.
+/// The number of entries that one call checks.
 const CHUNK: usize = 256;
 
 impl Maintenance<'_> {
-    /// One step through an index by status, `error` or `left`, which takes out what is not of it any more. Gives where to go on, or nothing at the end.
+    /// One step through the index of a status, `error` or `left`. It removes entries that no longer belong there. Returns the place to
+    /// continue from, or nothing at the end.
     ///
-    /// `whole`: a walk through all hours has put in what was missing.
+    /// `whole`: a walk through all hours has added the missing entries.
     pub async fn clean_status_index(self, status: &str, from: usize, whole: bool) -> Result<Option<usize>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(status).arg(from).arg(CHUNK).arg(if whole { "whole" } else { "" });

@@ -6,22 +6,22 @@ use crate::views::Contexts;
 
 const FUNCTION: Function = Function("close_context");
 
-/// The jobs of a context that have not ended, as far as they stand somewhere, and its messages.
+/// The jobs of a context that have not ended, as far as they are listed, and its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct OpenJobs {
-    /// Those that run with actors of hero.
+    /// The jobs that run with actors of hero.
     pub running: u64,
-    /// Those that wait in queues, or run with other actors.
+    /// The jobs in queues, and those that run with other actors.
     pub queued: u64,
-    /// Those that wait for their time, or for somebody to start them.
+    /// The jobs that wait for their time, or to be started.
     pub scheduled: u64,
-    /// The messages that wait to be sent, for their result, or for the other side to know of their stop.
+    /// The messages that wait to be sent, for their result, or for the other side to learn of a stop.
     pub messages: u64,
 }
 
 impl Contexts<'_> {
-    /// Has this context take nothing new, because it is to be deleted; unless it has jobs or messages, and is to `stop` for none. Then nothing is done, and they are
-    /// given.
+    /// Closes this context before its deletion, so that it takes nothing new. If it has open jobs or messages and `stop` is false, nothing
+    /// is done, and their numbers are returned.
     pub async fn close(self, stop: bool) -> Result<Option<OpenJobs>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(if stop { "stop" } else { "idle" });

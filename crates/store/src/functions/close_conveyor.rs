@@ -6,16 +6,16 @@ use hero_model::JobId;
 
 const FUNCTION: Function = Function("close_conveyor");
 
-/// What is to happen at the end of a conveyor job.
+/// The end of a conveyor job, with the relatives that it affects.
 #[derive(Debug, Clone)]
 pub struct Close<'a> {
-    /// The entry that asks for it.
+    /// The entry of the end.
     pub entry: &'a str,
     /// The job.
     pub id: &'a JobId,
-    /// Whether it finished; else it failed for good.
+    /// Whether it finished; otherwise it failed for good.
     pub finished: bool,
-    /// The id of its parent, or nothing.
+    /// The id of its parent, or an empty text.
     pub parent: &'a str,
     /// The job with the reason of its failure.
     pub failed: Option<Vec<u8>>,
@@ -25,23 +25,23 @@ pub struct Close<'a> {
     pub continuations: Vec<Relative>,
 }
 
-/// How far a conveyor job has come towards its close.
+/// The progress of a conveyor job towards its close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closed {
     /// It runs again, and ends later.
     Runs,
-    /// It has more relatives than were given.
+    /// It has more relatives than the call named.
     More,
     /// It waits for its children.
     Waits,
-    /// It is closed: its continuations are on their way, and its parent may close.
+    /// It is closed: its continuations are queued, and its parent may close.
     Closed,
 }
 
 impl Conveyor<'_> {
-    /// Sends the children of an ended job on their way, or ends them with it; closes it once all its descendants are closed.
+    /// Queues the children of an ended job, or ends them with it, and closes the job once all its descendants are closed.
     ///
-    /// Repeating it does no harm: a relative goes only if it still lies in its list.
+    /// The call can be repeated safely: a relative is moved only if it is still in its list.
     pub async fn close(self, keys: &ConveyorKeys, close: &Close<'_>) -> Result<Closed, Error> {
         let due = |relative: &Relative| relative.due.map(|due| due.to_string()).unwrap_or_default();
         let mut call = self.0.call(&FUNCTION);

@@ -18,32 +18,32 @@ use hero_model::{JobId, Status};
 const STAGE: Function = Function("create");
 const COMMIT: Function = Function("commit_jobs");
 
-/// How many groups one caller stages at a time at a server. What is more waits: a context has places for 64 (`links.lua`).
+/// The most groups that one caller stages at a time at a server. Further groups wait: a context has places for 64 (`links.lua`).
 pub(crate) const STAGED_OF_A_CALLER: usize = 8;
-/// How many jobs of a cycle are named.
+/// The most jobs of a cycle that are named.
 const NAMED: usize = 20;
-/// How often a group is staged whose first attempt took too long, or met others that used its ids or idempotency keys meanwhile. And how often its
-/// relations are followed, where those of others change meanwhile.
+/// The most attempts to stage a group, if an attempt took too long or others used its ids or idempotency keys meanwhile. Also the most
+/// attempts to follow its relations, if those of others change meanwhile.
 const ATTEMPTS: usize = 4;
-/// By how many calls other groups are helped to their places first, where there are too many of them.
+/// The most calls that link other groups first, while too many of them are not linked yet.
 const MOST_HELPED: usize = 500;
 
 impl Jobs<'_> {
-    /// Stores all of these jobs or none. Those that are stored together may name each other.
+    /// Stores all of these jobs or none. Jobs that are stored together may name each other.
     ///
-    /// Where they are many they are staged first, slice by slice, where nobody sees them. Then one step decides that they are there, and they come to
-    /// their places some at a time, whoever ends meanwhile.
+    /// Large groups are first staged slice by slice, where they are not visible. Then one step creates them all, and after it they are
+    /// entered into their lists some at a time, even if this server ends.
     pub async fn create_all_or_none(self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
         if !fits_at_once(jobs) && jobs.iter().all(NewJob::may_be_staged) {
             return Box::pin(self.create_staged(jobs)).await;
         }
         let creating = async {
             let answers = self.0.create_all(jobs, true).await?;
-            // These jobs share the call with no others, so none has to come again.
+            // These jobs share the call with no others, so none has to be sent again.
             Ok(answers.into_iter().map(|answer| answer.unwrap_or(Created::Tangled)).collect())
         };
         if !jobs.iter().any(|job| job.spec.parent_id.is_some() || !job.spec.dependents.is_empty()) {
-            // No job that exists leads to one of these, so no relations have to be followed.
+            // No existing job leads to one of these, so no relations must be followed.
             return creating.await;
         }
         let answers = self.0.relation_budget.in_turn(caller_of(jobs), creating).await?;
@@ -69,12 +69,12 @@ impl Jobs<'_> {
                 Ok(Decided::Stored) => store.commit(&group, "").await,
                 refused => refused,
             };
-            // One that was created, though nobody knows, stays.
+            // A group that was created without an answer stays.
             staging.end(group.is_written && !matches!(decided, Ok(Decided::Stored))).await;
             match decided {
                 Ok(Decided::Stored) => {
                     store.link(&group).await?;
-                    // What some of them wait for may have ended meanwhile.
+                    // Jobs that some of them wait for may have ended meanwhile.
                     store.releases.notify_one();
                     let stored = |(answer, staged)| if staged { Created::Created(Status::Created) } else { answer };
                     return Ok(group.answers.into_iter().zip(group.staged).map(stored).collect());
@@ -88,32 +88,32 @@ impl Jobs<'_> {
     }
 }
 
-/// Who creates these jobs.
+/// Returns the caller that creates these jobs.
 fn caller_of(jobs: &[NewJob]) -> &str {
     jobs.iter().find_map(|job| job.spec.caller_id.as_deref()).unwrap_or_default()
 }
 
 impl NewJob {
-    /// Whether it is only stored: nothing has to be done for it in the same step.
+    /// Whether storing the job needs no other change in the same step.
     fn may_be_staged(&self) -> bool {
         !self.start && !self.waited && self.occurrence.is_none() && self.flow.is_none()
     }
 }
 
-/// What a step has decided of a group.
+/// The decision of a step about a group.
 enum Decided {
-    /// It is created.
+    /// The group is created.
     Stored,
-    /// It is refused.
+    /// The group is refused.
     Refused(Vec<Created>),
-    /// Relations of others have changed since they were followed.
+    /// Relations of other jobs have changed since they were followed.
     Changed,
-    /// It is not there any more, or others have an id or a key of it: it may be staged anew.
+    /// The staged group is gone, or others have used one of its ids or keys: it may be staged again.
     Gone,
 }
 
 impl Inner {
-    /// Creates a group to which relations of jobs that are there lead, if none of these would wait for itself.
+    /// Creates a group to which relations of existing jobs lead, if no job would then wait for itself.
     async fn follow_and_commit(&self, group: &Group<'_>) -> Result<Decided, Error> {
         let mut are_held = false;
         for _ in 0..ATTEMPTS {
@@ -170,7 +170,7 @@ impl Inner {
                 match created(&answer)? {
                     Some(same @ Created::Same(..)) => group.answers[place] = same,
                     Some(of_all @ (Created::TooFast(_) | Created::ManyStaged)) => {
-                        // Nothing of it.
+                        // Nothing of this slice was written.
                         group.is_written = slice.start > 0;
                         return Ok(Decided::Refused(vec![of_all; group.jobs.len()]));
                     }
@@ -182,10 +182,10 @@ impl Inner {
         Ok(Decided::Stored)
     }
 
-    /// Creates what was staged, if relations are as they were at this revision.
+    /// Creates the staged group, if relations still have this revision.
     async fn commit(&self, group: &Group<'_>, revision: &str) -> Result<Decided, Error> {
         if !group.staged.contains(&true) {
-            // Each was created before.
+            // Each job was created before.
             return Ok(Decided::Refused(group.answers.clone()));
         }
         let mut answer: Vec<Text> = self.commands.function(&self.encode_commit(group, revision)).await?;

@@ -6,7 +6,7 @@ use hero_model::MessageKey;
 const FUNCTION: Function = Function("complete_message");
 
 impl Messages<'_> {
-    /// Completes what the hash of a message has. Says whether there is one: what was deleted does not come back.
+    /// Adds missing fields to the hash of a message. Returns whether the message exists: a deleted one does not come back.
     pub async fn complete(self, message: MessageKey, fields: &[(&str, &str)]) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(message.to_string());

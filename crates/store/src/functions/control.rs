@@ -9,11 +9,12 @@ use hero_model::{JobId, ScriptType};
 
 const FUNCTION: Function = Function("control");
 
-/// So many queues are asked for by one pipeline.
+/// The number of queues that one pipeline checks.
 const AT_ONCE: usize = 1000;
 
 impl Queues<'_> {
-    /// The control queues in which something lies: those of these script types, of all that have counters, and of the actors of other programs.
+    /// Returns the control queues that hold requests: those of these script types, of all types with counters, and of the actors of other
+    /// programs.
     pub async fn control_queues(self, script_types: &BTreeSet<ScriptType>) -> Result<Vec<String>, Error> {
         let keys = &self.0.keys;
         let counted = self.0.members(&keys.types()).await?;
@@ -36,9 +37,10 @@ impl Queues<'_> {
         Ok(filled)
     }
 
-    /// Honours stop requests that lie in control queues, and gives the jobs that this server runs and must stop itself.
+    /// Processes the stop requests in control queues, and returns the jobs that this server runs and must stop itself.
     pub async fn control(self, queues: &[String]) -> Result<Vec<JobId>, Error> {
-        // Nearly always they are empty, and while jobs run that is asked forty times a second. Of keys that this user of Redis may not read the function tells the others.
+        // They are nearly always empty, and while jobs run, this check runs forty times a second. If this user of Redis may not read some
+        // of the keys, the function reads the others.
         if matches!(self.0.commands.call::<u64>(redis::cmd("EXISTS").arg(queues)).await, Ok(0)) {
             return Ok(Vec::new());
         }

@@ -17,7 +17,7 @@ use hero_model::{FlowId, JobId, JobSpec, Priority, Queue, ScriptType, Status, Ta
 
 const FUNCTION: Function = Function("create");
 
-/// When more than this part of the memory is in use, each call asks Redis how full it is.
+/// If more than this share of the memory is in use, each call reads the memory use of Redis.
 pub(super) const LOOK_FROM: f64 = 0.7;
 
 /// A job to be stored.
@@ -25,86 +25,86 @@ pub(super) const LOOK_FROM: f64 = 0.7;
 pub struct NewJob {
     /// Its id.
     pub id: JobId,
-    /// What it is to be, with the defaults filled in.
+    /// Its parameters, with the defaults filled in.
     pub spec: JobSpec,
     /// Whether it starts at once.
     pub start: bool,
     /// Whether this server waits for it, so that no reply list is needed.
     pub waited: bool,
-    /// The occurrence of a schedule that it is for. It is stored only if nobody else has fired that occurrence.
+    /// The occurrence of a schedule that creates it. The job is stored only if no other server has fired the occurrence.
     pub occurrence: Option<Firing>,
     /// The flow that it belongs to.
     pub flow: Option<JobOfFlow>,
 }
 
-/// Where a job of a flow stands.
+/// The place of a job in its flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobOfFlow {
     /// The flow.
     pub flow: FlowId,
     /// The number of the caller in `job:{caller}:{n}`.
     pub caller: u32,
-    /// The number of the job there.
+    /// The number of the job in `job:{caller}:{n}`.
     pub number: u32,
 }
 
-/// What became of a job that was to be stored.
+/// The result of storing a job.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Created {
     /// It is stored.
     Created(Status),
     /// Another job has its id.
     Exists(Status),
-    /// The idempotency key stands for this job, made with the same parameters.
+    /// The idempotency key belongs to this job, which was created with the same parameters.
     Same(JobId, Status),
-    /// The idempotency key stands for this job, made with other parameters.
+    /// The idempotency key belongs to this job, which was created with other parameters.
     Reused(JobId),
     /// The queue is full; [`NO_LIST`] if its key is no list.
     Full(u64),
-    /// As many are created in a second as may be; after so long there is room.
+    /// The limit of jobs created in a second is reached; there is room after this time.
     TooFast(Duration),
-    /// As many groups are being staged in the context as may be.
+    /// The limit of groups staged in the context is reached.
     ManyStaged,
     /// The context is being deleted.
     Closed,
     /// Its occurrence was not fired.
     NotFired(NotFired),
-    /// There are no such jobs as these that it names in this parameter.
+    /// The jobs that it names in this parameter do not exist.
     NoRelative(&'static str, Vec<JobId>),
-    /// A dependent that it names has begun.
+    /// A dependent that it names has already begun.
     Late(JobId, Status),
-    /// A dependent that it names waits for as many others as it may.
+    /// A dependent that it names waits for the most allowed number of others.
     Crowded(JobId),
-    /// A job that had its id is gone, and those that waited for that one are still to be let go.
+    /// An earlier job with its id is gone, and the jobs that waited for that one are not released yet.
     Unreleased,
     /// It would wait for itself: these jobs would wait for each other.
     Cycle(Vec<JobId>),
-    /// It is related to more jobs than can be followed to see whether it would wait for itself.
+    /// It has too many relations to check whether it would wait for itself.
     Tangled,
-    /// So many relations were followed lately that those of this job have to wait.
+    /// So many relations were followed lately that those of this job must wait.
     Busy,
-    /// Another job that was to be stored with it was refused.
+    /// Another job of the same call was refused.
     None,
 }
 
 impl Created {
-    /// Whether the job is there.
+    /// Whether the job is stored.
     pub fn is_stored(&self) -> bool {
         matches!(self, Self::Created(_) | Self::Same(..))
     }
 }
 
-/// Why the occurrence of a schedule was not fired.
+/// The reason why the occurrence of a schedule was not fired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotFired {
-    /// Another server was first, or the schedule is gone.
+    /// Another server fired it first, or the schedule is gone.
     Done,
     /// The job of the occurrence before has not ended; the schedule moved on.
     Skipped,
 }
 
 impl NewJob {
-    /// The queue the job goes to. A named group or instance is its queue, always.
+    /// Returns the queue of the job. A named group or instance always has its own queue.
     fn queue(&self) -> Queue {
         let spec = &self.spec;
         let target = Target::of(spec.group.clone(), spec.instance);
@@ -113,7 +113,7 @@ impl NewJob {
 }
 
 impl Jobs<'_> {
-    /// Stores a job and perhaps starts it.
+    /// Stores a job, and starts it if asked to.
     pub async fn create(self, job: NewJob) -> Result<Created, Error> {
         if job.may_close_a_cycle() {
             return self.0.relate(job).await;
@@ -143,7 +143,7 @@ impl Request for NewJob {
 }
 
 impl NewJob {
-    /// What it costs Redis to store it.
+    /// The load that storing it puts on Redis.
     pub fn weight(&self) -> Weight {
         let spec = &self.spec;
         let entries = |entries: &BTreeMap<String, String>| entries.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
@@ -152,7 +152,7 @@ impl NewJob {
         Weight { bytes: texts, relations: self.relations().count() }
     }
 
-    /// Whether an actor with room may start it in the function that stores it: no other program can know it, and any actor may run it.
+    /// Whether an actor with room may start it in the function that stores it: no other program can know it yet, and any actor may run it.
     fn may_start_at_once(&self) -> bool {
         let spec = &self.spec;
         let plain = self.occurrence.is_none() && spec.job_id.is_none() && spec.idempotency_key.is_none() && spec.run_at.is_none();
@@ -160,7 +160,7 @@ impl NewJob {
         self.start && plain && spec.group.is_none() && spec.instance.is_none() && spec.priority == Priority::Normal
     }
 
-    /// Whether relations have to be followed to see that it does not wait for itself; `create.lua` (`refuse_cycle`) has the same rule.
+    /// Whether relations must be followed to check that it does not wait for itself; `create.lua` (`refuse_cycle`) has the same rule.
     fn may_close_a_cycle(&self) -> bool {
         let spec = &self.spec;
         let waits = spec.predecessor_id.is_some() || !spec.prerequisites.is_empty();
@@ -168,17 +168,17 @@ impl NewJob {
         spec.parent_id.is_some() && (waits || leads_here) || leads_here && waits
     }
 
-    /// What its idempotency key is stored under. Two callers may use the same key for different jobs.
+    /// Returns the digest under which its idempotency key is stored. Two callers may use the same key for different jobs.
     fn key_digest(&self, key: &str) -> String {
         digest(&[self.spec.caller_id.as_deref().unwrap_or_default(), key])
     }
 
-    /// If it has an idempotency key: what that is stored under, and what tells other parameters.
+    /// For a job with an idempotency key: the digest under which the key is stored, and a digest of the parameters.
     pub(crate) fn digests(&self) -> Option<[String; 2]> {
         Some([self.key_digest(self.spec.idempotency_key.as_ref()?), digest(&[&json(&self.spec)])])
     }
 
-    /// The jobs it is related to, each with what it is to this one.
+    /// Returns the jobs that it is related to, each with the name of the relation.
     pub(crate) fn relations(&self) -> impl Iterator<Item = (&'static str, &JobId)> {
         let spec = &self.spec;
         let prerequisites = spec.prerequisites.iter().map(|id| ("prerequisite", id));
@@ -187,14 +187,15 @@ impl NewJob {
         prerequisites.chain(dependents).chain(parent).chain(spec.predecessor_id.iter().map(|id| ("predecessor", id)))
     }
 
-    /// The shadow queue: the legacy queue to which the job is pushed as well, or alone. One for a group or an instance has none, unless it names a worker.
+    /// Returns the shadow queue: the legacy queue to which the job is pushed as well, or alone. A job for a group or an instance has none,
+    /// unless it names a worker.
     fn shadow(&self, keys: &Keys, push: Push) -> Option<String> {
         let spec = &self.spec;
         match (push, &spec.worker_id) {
             (Push::Canonical, _) => None,
             (_, Some(worker)) => Some(keys.work_queue(worker.as_str())),
             (Push::Both, None) if spec.group.is_some() || spec.instance.is_some() => None,
-            // A supervisor of legacy actors pushes there while these migrate.
+            // During a migration, a supervisor of legacy actors pushes there.
             (Push::Both, None) => Some(keys.actor_queue(spec.script_type.as_str())),
             // A client of legacy workers pushes there: the hash names the type as its worker.
             (Push::Legacy, None) => Some(keys.work_queue(spec.script_type.as_str())),
@@ -203,10 +204,10 @@ impl NewJob {
 }
 
 impl Inner {
-    /// Gives nothing for a job that has to be asked for again in a call of its own.
+    /// Returns nothing for a job that must be sent again in a call of its own.
     pub(crate) async fn create_all(&self, jobs: &[NewJob], or_none: bool) -> Result<Vec<Option<Created>>, Error> {
         let now = self.clock.now();
-        // A job that is pushed to the shadow queue alone does not start here.
+        // A job that is only in the shadow queue does not start here.
         let room = |job: &NewJob| {
             if self.push != Push::Legacy && job.may_start_at_once() { self.direct_starts.reserve(&job.spec.script_type) } else { None }
         };
@@ -218,7 +219,7 @@ impl Inner {
             queued.for_each(|(job, _)| self.wake_ups.wake(&job.spec.script_type));
         };
         let answers: Result<Vec<Vec<Text>>, Error> = if or_none || jobs.iter().map(NewJob::weight).sum::<Weight>().is_heavy() {
-            // No fetch shall wait until so much has been sent.
+            // A fetch must not wait until so much data has been sent.
             let answers = self.commands.function(&call).await;
             wake();
             answers
@@ -241,7 +242,7 @@ impl Inner {
             Err(error) => {
                 for (job, room) in jobs.iter().zip(reservations) {
                     match room {
-                        // The pool says anew how much room it has.
+                        // The pool reports its room again.
                         Some(_) if error.not_done() => self.wake_ups.wake(&job.spec.script_type),
                         Some(room) => room.lost(),
                         None => {}
@@ -273,7 +274,7 @@ impl Inner {
             word_if("shadows", self.push == Push::Both),
             word_if("look", self.memory.share() > LOOK_FROM),
         ]));
-        // Those of a flow were counted when it was made.
+        // The jobs of a flow were counted when the flow was created.
         let per_second = if of_flow { 0 } else { self.bounds.jobs_per_second() };
         call.arg(list([self.bounds.max_running(), per_second as usize]));
         call.arg(jobs.iter().enumerate().filter_map(|(at, job)| Some(job.occurrence.as_ref()?.argument(at + 1))).collect::<String>());
@@ -296,7 +297,7 @@ impl Inner {
         call
     }
 
-    /// What the function is given of a job: it waits for these, or they for it, and has further fields.
+    /// Encodes a job for the function: its relations in both directions, and further fields.
     pub(super) fn encode_job(
         &self,
         call: &mut Cmd,
@@ -333,7 +334,7 @@ impl Inner {
         }
         let mut fields = fields(spec, self.keys.context());
         if let Some(shadow) = shadow {
-            // The end replies as the legacy layout asks, whoever brings it about.
+            // At the end, the job replies as the legacy layout requires, whichever actor ends it.
             fields.extend([("dialect", "legacy".into()), ("twin", shadow)]);
             if self.push == Push::Legacy {
                 fields.push(("twin_only", "1".into()));
@@ -354,7 +355,7 @@ impl Inner {
     }
 }
 
-/// What an answer says; nothing if the job has to be asked for again.
+/// Reads an answer; nothing if the job must be sent again.
 pub(super) fn created(answer: &[Text]) -> Result<Option<Created>, Error> {
     let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
     let status = |at| Status::parse(text(at)).unwrap_or(Status::Started);
@@ -387,7 +388,7 @@ pub(super) fn created(answer: &[Text]) -> Result<Option<Created>, Error> {
     }))
 }
 
-/// The SHA-256 of texts, in hexadecimal. The length of each stands before it, so that no other texts give the same.
+/// Returns the SHA-256 of texts, in hexadecimal. The length stands before each text, so that no other texts give the same digest.
 pub(super) fn digest(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {

@@ -10,60 +10,61 @@ use hero_model::{FlowId, FlowSpec, FlowStatus, JobId, JobSpec, RunnerId, Seconds
 
 const FUNCTION: Function = Function("create_flow");
 
-/// A flow to be made. Its jobs are stored after it, in calls of their own.
+/// A flow to be created. Its jobs are stored after it, in calls of their own.
 #[derive(Debug, Clone)]
 pub struct NewFlow<'f> {
-    /// What its jobs share.
+    /// Its parameters, without the jobs.
     pub spec: &'f FlowSpec,
-    /// The number of its caller; 0 for one that has none.
+    /// The number of its caller; 0 if there is none.
     pub caller: u32,
-    /// Who creates it.
+    /// The caller that creates it.
     pub caller_id: &'f str,
-    /// For how long it is kept after its end.
+    /// The time for which it is kept after its end.
     pub retention: Seconds,
-    /// Its jobs, each behind those that it waits for.
+    /// Its jobs, each after those that it waits for.
     pub jobs: &'f [NewFlowJob],
 }
 
-/// A job of a flow to be made.
+/// A job of a flow to be created.
 #[derive(Debug, Clone)]
 pub struct NewFlowJob {
     /// Its id.
     pub id: JobId,
     /// Its name.
     pub name: String,
-    /// The places of those that it waits for, from 0.
+    /// The indexes of the jobs that it waits for, from 0.
     pub waits_for: Vec<usize>,
-    /// What it is to be.
+    /// Its parameters.
     pub spec: JobSpec,
     /// The number of the runner that runs it.
     pub runner: Option<RunnerId>,
 }
 
-/// What became of a flow that was to be made.
+/// The result of creating a flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FlowCreated {
-    /// It has this number, and its jobs these, in their order.
+    /// The flow has this number, and its jobs have these, in order.
     Created(FlowId, Vec<u32>),
-    /// More jobs than may be created in a second; after so long there is room. Nothing was done.
+    /// More jobs than may be created in a second; there is room after this time. Nothing was done.
     TooFast(Duration),
-    /// There are as many flows as may be. Nothing was done.
+    /// The limit of flows is reached. Nothing was done.
     Full,
-    /// There is no number left for it, or for one of its jobs. Nothing was done.
+    /// No number is left for the flow, or for one of its jobs. Nothing was done.
     NoNumber,
-    /// The idempotency key stands for this flow, which has this status, made with the same parameters.
+    /// The idempotency key belongs to this flow with this status, which was created with the same parameters.
     Same(FlowId, FlowStatus),
-    /// The same, but another call is still storing its jobs.
+    /// As before, but another call is still storing the jobs of the flow.
     Making(FlowId),
-    /// The idempotency key stands for this flow, made with other parameters.
+    /// The idempotency key belongs to this flow, which was created with other parameters.
     Reused(FlowId),
 }
 
 impl Flows<'_> {
-    /// How many flows a context may have: as in `create_flow.lua`.
+    /// The most flows of a context, as in `create_flow.lua`.
     pub const MOST: u32 = 100_000;
 
-    /// Makes a flow, whose jobs are stored after it. Until [`FlowAction::Stored`](super::FlowAction::Stored) it is being made, for a minute at most.
+    /// Creates a flow; its jobs are stored after it. Until [`FlowAction::Stored`](super::FlowAction::Stored) it is being created, for a
+    /// minute at most.
     pub async fn create(self, flow: &NewFlow<'_>) -> Result<FlowCreated, Error> {
         let NewFlow { spec, caller, caller_id, retention, jobs } = flow;
         let mut call = self.0.call(&FUNCTION);
@@ -102,7 +103,7 @@ impl Flows<'_> {
     }
 }
 
-/// A length of time in whole seconds, as that specification has it: at least as long.
+/// Returns a duration in whole seconds, rounded up, in the format of the coordinator's specification.
 pub(super) fn whole(seconds: Seconds) -> String {
     let time = seconds.duration();
     let whole = time.as_secs() + u64::from(time.subsec_nanos() > 0);

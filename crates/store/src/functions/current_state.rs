@@ -7,7 +7,7 @@ use hero_model::{ErrorKind, JobEvent, JobId, Status};
 const FUNCTION: Function = Function("current_state");
 
 impl Jobs<'_> {
-    /// The present state of a job as an event. Following from its cursor neither misses nor repeats a change.
+    /// Returns the current state of a job as an event. Following from its cursor neither misses nor repeats a change.
     pub async fn current_state(self, job: &JobId) -> Result<Option<JobEvent>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str());

@@ -6,30 +6,32 @@ use hero_model::Name;
 
 const FUNCTION: Function = Function("declare_indexes");
 
-/// What came of indexes that were declared.
+/// The result of declaring indexes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexesDeclared {
-    /// They are declared; these are to be filled.
+    /// They are declared; these must be filled.
     Declared(Vec<Making>),
-    /// The collection would have more than so many. Nothing was done.
+    /// The collection would have more than this many. Nothing was done.
     Many(u32),
-    /// There are as many collections as may be. Nothing was done.
+    /// The limit of collections is reached. Nothing was done.
     Full,
 }
 
-/// An index that is being made.
+/// An index under construction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Making {
     /// The field.
     pub field: String,
-    /// What tells this making from another one, after a drop. Who makes it at the same time has the same mark.
+    /// The mark of this construction, which tells it from another one after a drop. Servers that build it at the same time have the same
+    /// mark.
     pub mark: String,
-    /// Whether it was declared just now.
+    /// Whether this call declared it.
     pub new: bool,
 }
 
 impl Objects<'_> {
-    /// Declares indexes of a collection, in addition to those that it has. It may have no objects yet. No field is there twice.
+    /// Declares indexes of a collection, in addition to its existing ones. The collection may have no objects yet. No field may occur
+    /// twice.
     pub async fn declare_indexes(self, collection: &Name, fields: &[String]) -> Result<IndexesDeclared, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(collection.as_str()).arg(fields);

@@ -7,14 +7,14 @@ use hero_model::{JobId, Status};
 
 const FUNCTION: Function = Function("delete");
 
-/// What became of a job that was to be deleted.
+/// The result of deleting a job.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Deleted {
-    /// It is gone, with its log and reply.
+    /// The job is deleted, with its log and reply.
     Deleted,
-    /// It runs.
+    /// The job runs.
     Illegal(Status),
-    /// It has ended, but not all its descendants have, and others wait for that.
+    /// The job has ended, but some descendants have not, and other jobs wait for them.
     Open(Status),
     /// There is no such job.
     Missing,

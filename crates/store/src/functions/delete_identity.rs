@@ -9,19 +9,19 @@ use hero_model::IdentityId;
 
 const FUNCTION: Function = Function("delete_identity");
 
-/// How many identities one look is for.
+/// The number of identities that one step checks.
 const TOGETHER: usize = 1000;
 
 impl Access<'_> {
-    /// Deletes an identity with its tokens. Says whether there was such an identity.
+    /// Deletes an identity with its tokens. Returns whether it existed.
     pub async fn delete_identity(self, id: IdentityId) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(id.0);
         self.0.commands.function(&call).await
     }
 
-    /// Deletes what is left of identities whose hashes another program has deleted: tokens, keys, places in the list. Their numbers are never given again.
-    /// Looks at those behind this place, and gives which it deleted and where the next look begins, if more are listed.
+    /// Deletes the remains of identities whose hashes another program has deleted: tokens, keys, places in the list. Their numbers are
+    /// never reused. Checks the identities after a place, and returns the deleted ones and the place of the next step, if more are listed.
     pub async fn delete_gone_identities(self, after: Score) -> Result<(Vec<IdentityId>, Option<Score>), Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.0.keys.identities()).arg(after.beyond()).arg("+inf").arg("BYSCORE");
@@ -31,7 +31,7 @@ impl Access<'_> {
         let ids: Vec<IdentityId> = listed.iter().filter_map(|(id, _)| id.parse()).collect();
         let keys: Vec<String> = ids.iter().map(|id| self.0.keys.identity(*id)).collect();
         let mut deleted = Vec::new();
-        // Nearly always all are there, which one command says.
+        // Nearly always all of them exist, and one command shows it.
         if ids.is_empty() || self.0.commands.call::<usize>(redis::cmd("EXISTS").arg(&keys)).await? == keys.len() {
             return Ok((deleted, next));
         }
@@ -44,7 +44,7 @@ impl Access<'_> {
                 continue;
             }
             let mut call = self.0.call(&FUNCTION);
-            // It may be there again by now.
+            // It may exist again by now.
             call.arg(id.0).arg("gone");
             if self.0.commands.function(&call).await? {
                 deleted.push(*id);

@@ -6,23 +6,23 @@ use hero_model::MessageKey;
 
 const FUNCTION: Function = Function("delete_message");
 
-/// What became of a message that was to be deleted.
+/// The result of deleting a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageDeleted {
-    /// It is gone.
+    /// It is deleted.
     Deleted,
-    /// There was none.
+    /// It did not exist.
     Missing,
-    /// Its result is awaited. Nothing was done.
+    /// Its result is still awaited. Nothing was done.
     Open,
-    /// The other side does not know yet that its job was stopped. Nothing was done.
+    /// The other side does not know yet that the job was stopped. Nothing was done.
     Untold,
-    /// The results of its own jobs are awaited. Nothing was done.
+    /// The results of its own jobs are still awaited. Nothing was done.
     Unanswered,
 }
 
 impl Messages<'_> {
-    /// Deletes a message whose result nobody awaits.
+    /// Deletes a message whose result is not awaited.
     pub async fn delete(self, message: MessageKey) -> Result<MessageDeleted, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(message.to_string());

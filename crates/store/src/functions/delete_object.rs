@@ -6,8 +6,8 @@ use hero_model::{Name, ObjectId};
 const FUNCTION: Function = Function("delete_object");
 
 impl Objects<'_> {
-    /// Deletes an object, and its collection if nothing else is in it and it has no index. Says whether there was such an object.
-    /// A host call that was asked before is answered as it was then.
+    /// Deletes an object, and its collection if it is empty and has no index. Returns whether the object existed. A repeated host call gets
+    /// the same answer as before.
     pub async fn delete(self, collection: &Name, id: &ObjectId, host_call: Option<&HostCallId>) -> Result<Asked<bool>, Error> {
         let mut call = self.0.call(&FUNCTION);
         HostCallId::add(host_call, &mut call);

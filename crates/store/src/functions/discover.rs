@@ -12,34 +12,35 @@ use hero_model::{IdentityId, JobId};
 
 const FUNCTION: Function = Function("discover");
 
-/// How many jobs one call looks at.
+/// The number of jobs that one call checks.
 const CHUNK: usize = 128;
-/// What was last changed longer ago is left as it is.
+/// Jobs whose last change is older than this are left as they are.
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// What a step of a walk through the keys of all jobs met.
+/// The keys that a step of a walk through all jobs met.
 #[derive(Debug, Clone)]
 pub struct Walked {
-    /// Where the next step begins.
+    /// The cursor of the next step.
     pub next: u64,
-    /// The jobs, some maybe twice in a walk.
+    /// The jobs. A walk may meet some twice.
     pub jobs: Vec<JobId>,
-    /// The identities, some maybe twice; in context 0.
+    /// The identities, in context 0. A walk may meet some twice.
     pub identities: Vec<IdentityId>,
     hours: Vec<String>,
     counters: Vec<String>,
 }
 
 impl Walked {
-    /// Counters that nobody keeps last so long; `news.STATS_SECONDS` in the library.
+    /// The lifetime of counters that no server updates; `news.STATS_SECONDS` in the library.
     #[doc(hidden)]
     pub const COUNTERS_LAST: Duration = Duration::from_secs(30 * 24 * 3600);
 }
 
 impl Maintenance<'_> {
-    /// Discovers those of some jobs that foreign programs wrote and nobody has seen yet, and says how many these are.
+    /// Discovers those of some jobs that foreign programs wrote and no server has seen yet, and returns their number.
     ///
-    /// They are listed from then on, their relations are honoured, and their ends are seen. What was last changed more than a day ago is only listed.
+    /// From then on they are listed, their relations are honoured, and their ends are seen. Jobs whose last change is more than a day ago
+    /// are only listed.
     pub async fn discover(self, jobs: &[JobId]) -> Result<usize, Error> {
         let mut new = 0;
         for jobs in jobs.chunks(CHUNK) {
@@ -56,7 +57,7 @@ impl Maintenance<'_> {
         Ok(new)
     }
 
-    /// One step of a walk through the keys of all jobs. It ends at 0, where it begins.
+    /// Runs one step of a walk through the keys of all jobs. The walk starts and ends at 0.
     pub async fn walk_jobs(self, from: u64) -> Result<Walked, Error> {
         let keys = &self.0.keys;
         let (next, found) = self.0.scan_step(from, &keys.walk_pattern()).await?;
@@ -67,7 +68,7 @@ impl Maintenance<'_> {
         Ok(Walked { next, jobs, identities, hours, counters })
     }
 
-    /// Notes the indexes and counters that a step met, so that none is overlooked that an older version or a foreign program wrote.
+    /// Records the indexes and counters that a step met, so that those of older versions and foreign programs are not missed.
     pub async fn note_walked(self, walked: &Walked) -> Result<(), Error> {
         let keys = &self.0.keys;
         self.0.note_keys(&keys.hours(), &walked.hours).await?;

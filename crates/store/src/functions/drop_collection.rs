@@ -6,7 +6,7 @@ use hero_model::Name;
 const FUNCTION: Function = Function("drop_collection");
 
 impl Objects<'_> {
-    /// Deletes a collection with its objects and indexes. Gives how many objects there were; nothing if there was no such collection.
+    /// Deletes a collection with its objects and indexes. Returns the number of its objects; nothing if there was no such collection.
     pub async fn drop_collection(self, collection: &Name) -> Result<Option<u64>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(collection.as_str());

@@ -7,12 +7,12 @@ use hero_model::Name;
 const FUNCTION: Function = Function("drop_index");
 
 impl Objects<'_> {
-    /// Drops the index of a field, and says whether there was one. A host call that was asked before is answered as it was then.
+    /// Drops the index of a field, and returns whether it existed. A repeated host call gets the same answer as before.
     pub async fn drop_index(self, collection: &Name, field: &str, host_call: Option<&HostCallId>) -> Result<Asked<bool>, Error> {
         self.call_drop_index(collection, field, "", host_call).await
     }
 
-    /// Drops an index while it is being made.
+    /// Drops an index under construction.
     pub async fn give_up_index(self, collection: &Name, index: &Making) -> Result<bool, Error> {
         Ok(self.call_drop_index(collection, &index.field, &index.mark, None).await? == Asked::Done(true))
     }

@@ -4,20 +4,21 @@ use crate::views::Maintenance;
 
 const FUNCTION: Function = Function("evict");
 
-/// How many jobs one call looks at.
+/// The number of jobs that one call checks.
 const CHUNK: usize = 64;
 
-/// What a step of [`Maintenance::evict`] did.
+/// The result of a step of [`Maintenance::evict`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Evicted {
-    /// How many jobs were deleted.
+    /// The number of deleted jobs.
     pub gone: usize,
-    /// Where in the hour to go on; nothing at its end.
+    /// The place in the hour to continue from; nothing at its end.
     pub next: Option<usize>,
 }
 
 impl Maintenance<'_> {
-    /// Deletes finished jobs of an hour before their time, and with `errors` those that ended in error, beginning at a place of its index. What somebody counts on stays: see `evict.lua`.
+    /// Deletes finished jobs of an hour before their time, and with `errors` those that ended in error, from a place of its index on. Jobs
+    /// that are still needed stay: see `evict.lua`.
     pub async fn evict(self, hour: &str, from: usize, errors: bool) -> Result<Evicted, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(self.0.keys.index_of_hour(hour)).arg(from).arg(CHUNK).arg(if errors { "errors" } else { "" });

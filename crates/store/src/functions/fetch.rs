@@ -11,28 +11,28 @@ use crate::{Audience, Claimed, Error};
 use hero_model::{ErrorKind, JobError, JobId, JobResult, Json, Output, ScriptType, Status, Timestamp, Usage};
 
 const FUNCTION: Function = Function("fetch");
-/// The same while memory is full: Redis refuses the first one then, and this one takes next to nothing.
+/// The variant for full memory: Redis refuses the first function then, and this one needs very little.
 const WHEN_FULL: Function = Function("fetch_when_full");
 
-/// While memory is full, a pool takes one job in this time: the jobs in the queues may be what fills it.
+/// While memory is full, a pool takes one job in this time, because the queued jobs may be what fills it.
 const PAUSE_WHEN_FULL: Duration = Duration::from_secs(1);
 
-/// What the function gives, as its header says.
+/// The answer of the function, as its header describes it.
 type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32, u8, u8, i64);
 
-/// How an attempt ended.
+/// The end of an attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AttemptEnd {
     /// The script returned.
     Finished(Output),
     /// The script failed, was stopped, or ran out of time.
     Failed {
-        /// Why.
+        /// The error.
         error: JobError,
-        /// How long to wait before the next attempt, if there is one left.
+        /// The wait before the next attempt, if one is left.
         retry_in: Duration,
     },
-    /// The hash says what cannot be run, now or later: it is not tried again.
+    /// The hash describes a job that can never run: it is not retried.
     Refused(JobError),
     /// The engine died.
     Crashed,
@@ -41,7 +41,7 @@ pub enum AttemptEnd {
 }
 
 impl AttemptEnd {
-    /// The end in a word, for the log.
+    /// Returns the end as a word, for the log.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Finished(_) => "finished",
@@ -62,44 +62,44 @@ impl AttemptEnd {
 pub struct Ended {
     /// The job.
     pub job: JobId,
-    /// The number of the attempt, as waiters are told.
+    /// The number of the attempt, for waiters.
     pub attempt: u32,
-    /// The claim, as it was taken; only the one that holds the lease is believed.
+    /// The claim of the attempt. Only a report with the claim that holds the lease counts.
     pub claim: u32,
-    /// When it began.
+    /// The time when it began.
     pub started_at: Timestamp,
-    /// Whether it logged anything.
+    /// Whether it wrote to the log.
     pub logged: bool,
-    /// What it used.
+    /// The resources that it used.
     pub usage: Option<Usage>,
-    /// How it ended.
+    /// The end.
     pub end: AttemptEnd,
 }
 
 impl Ended {
-    /// An attempt that logged nothing and whose use is not known.
+    /// Returns an attempt without log lines and with unknown resource use.
     pub fn of(job: JobId, attempt: u32, claim: u32, started_at: Timestamp, end: AttemptEnd) -> Self {
         Self { job, attempt, claim, started_at, logged: false, usage: None, end }
     }
 }
 
-/// An actor that takes jobs, and for how many it has room.
+/// An actor that takes jobs, with its free room.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActorRoom {
     /// Its name: `type:group:instance`.
     pub actor: String,
-    /// How many jobs it can take now.
+    /// The number of jobs that it can take now.
     pub room: usize,
 }
 
 impl ActorRoom {
-    /// The script type and group of its actor.
+    /// Returns the script type and group of its actor.
     fn pool(&self) -> &str {
         self.actor.rsplit_once(':').map_or(&*self.actor, |(pool, _)| pool)
     }
 }
 
-/// What a pool reports and what it wants.
+/// The request of a pool: ends to record, and room for jobs.
 #[derive(Debug)]
 pub struct Fetch<'a> {
     /// The script type of the pool.
@@ -108,63 +108,62 @@ pub struct Fetch<'a> {
     pub ends: &'a [Ended],
     /// Its actors.
     pub actors: &'a [ActorRoom],
-    /// The queues to look into in the order of service, each with the actor it belongs to (from 1), or 0.
+    /// The queues to read, in the order of service, each with the number of its actor (from 1), or 0.
     pub queues: &'a [(String, usize)],
 }
 
 impl Fetch<'_> {
-    /// Redis takes no jobs for whoever asked so long ago: nobody waits for the answer any more. `request.LATE` in the library.
+    /// Redis takes no jobs for a call that was sent this long ago, because its caller no longer waits. `request.LATE` in the library.
     pub const LATE: Duration = Duration::from_millis(5500);
 }
 
-/// What a fetch gave.
+/// The result of a fetch.
 #[derive(Debug, Default)]
 pub struct Fetched {
-    /// For each ended attempt the status of its job now, or nothing when somebody else holds the job.
+    /// The current status of the job of each ended attempt, or nothing if another claim holds the job.
     pub statuses: Vec<Option<Status>>,
     /// Jobs to run.
     pub taken: Vec<Claimed>,
-    /// Whether the queues hold more that was not looked at.
+    /// Whether the queues hold more jobs that were not checked.
     pub more: bool,
-    /// Whether queues of instances among them still hold something.
+    /// Whether queues of instances still hold jobs.
     pub instances_left: bool,
 }
 
 impl Queues<'_> {
-    /// Records how attempts ended and takes new jobs, in one round trip. Waiters of this server are told.
+    /// Records how attempts ended and takes new jobs, in one round trip. Waiters of this server are notified.
     ///
-    /// After an error it is unknown whether the ends were recorded: they may be sent again, the second time they are
-    /// refused. Jobs may have been taken of which this server does not know: [`Queues::list_leases`] finds them.
+    /// After an error it is unknown whether the ends were recorded. They may be sent again, and are refused the second time. Jobs may have
+    /// been taken that this server does not know of: [`Queues::list_leases`] finds them.
     pub async fn fetch(self, fetch: &Fetch<'_>) -> Result<Fetched, Error> {
         Ok(self.fetch_with(fetch, &LayoutQueues::default(), false).await?.0)
     }
 
     /// A [`Queues::fetch`] in which the callers of jobs take turns: the queues of the type and the group are sorted by caller, and each
-    /// caller gives one job at a time. Within a caller the oldest comes first.
+    /// caller gives one job at a time, the oldest first.
     ///
-    /// Jobs that are sorted already are taken so by every other fetch, too.
+    /// All other fetches take sorted jobs in this order, too.
     pub async fn fair_fetch(self, fetch: &Fetch<'_>) -> Result<Fetched, Error> {
         Ok(self.fetch_with(fetch, &LayoutQueues::default(), true).await?.0)
     }
 
-    /// A fetch, fair or not, that also takes jobs of other layouts into our queues if there is room for more than was found; then
-    /// there is more.
+    /// A fetch, fair or not, that also imports jobs of other layouts into hero's queues if room is left; then `more` is set.
     ///
-    /// That costs a second round trip, and only then.
+    /// Only an import costs a second round trip.
     pub async fn fetch_and_import(self, fetch: &Fetch<'_>, layout_queues: &LayoutQueues, fair: bool) -> Result<Fetched, Error> {
         let (mut fetched, importable) = self.fetch_with(fetch, layout_queues, fair).await?;
         if importable {
             let wanted: usize = fetch.actors.iter().map(|actor| actor.room).sum();
             match self.import(fetch.script_type, layout_queues, wanted.saturating_sub(fetched.taken.len())).await {
                 Ok(found) => fetched.more |= found,
-                // What the fetch gave must not get lost; the next one finds what is left.
+                // The result of the fetch must not get lost. The next fetch finds the remaining jobs.
                 Err(error) => tracing::debug!(%error, "taking jobs of other layouts failed"),
             }
         }
         Ok(fetched)
     }
 
-    /// A fetch, and whether there was room left although a queue of another layout holds something.
+    /// Fetches, and returns whether room was left although a queue of another layout holds jobs.
     async fn fetch_with(self, fetch: &Fetch<'_>, layout_queues: &LayoutQueues, fair: bool) -> Result<(Fetched, bool), Error> {
         let store = &self.0;
         let now = store.clock.now();
@@ -173,8 +172,7 @@ impl Queues<'_> {
         let answer: Result<Answer, Error> = store.fetches.function(&call).await;
         let (statuses, taken, stopped, more, releases, importable, instances_left, now) = match answer {
             Err(error) if error.out_of_memory() => {
-                // What ended is recorded all the same.
-                // One of the free actors, by chance: the waiting jobs may be for one actor alone.
+                // The ends are recorded in any case. A free actor is chosen at random, because the waiting jobs may be for one actor alone.
                 let free: Vec<usize> = (0..fetch.actors.len()).filter(|at| fetch.actors[*at].room > 0).collect();
                 let free = free
                     .choose(&mut rand::rng())
@@ -189,7 +187,7 @@ impl Queues<'_> {
         };
         let now = Timestamp::from_millis(now);
         if more == 2 {
-            // The call took long, or the clock of this server is wrong. What was recorded counts in either case.
+            // The call took long, or the clock of this server is wrong. The recorded ends count in either case.
             drop(Maintenance(self.0).set_clock().await);
         }
         let statuses: Vec<Option<Status>> = statuses.iter().map(|word| word.parse().ok()).collect();
@@ -233,7 +231,7 @@ impl Queues<'_> {
         call
     }
 
-    /// Tells the waiters in this process how a job ended, if it did.
+    /// Tells the waiters in this process about the end of a job, if it has ended.
     fn tell_waiters(self, end: &Ended, status: Option<Status>, now: Timestamp, audience: Audience) {
         let inbox = &self.0.inbox;
         if !inbox.awaits(&end.job) || !status.is_some_and(Status::is_final) {
@@ -249,7 +247,7 @@ impl Queues<'_> {
             AttemptEnd::Crashed | AttemptEnd::Requeued => return Jobs(self.0).tell_by_reading(end.job.clone()),
         };
         if inbox.deliver(&end.job, &JobView::Ended(job_end), audience) {
-            // There are waiters that came later. The job may run again by now, or this is the end that they wait for.
+            // Some waiters registered later. The job may run again by now, or this is the end that they wait for.
             Jobs(self.0).tell_by_reading(end.job.clone());
         }
     }

@@ -8,8 +8,8 @@ use hero_model::Name;
 const FUNCTION: Function = Function("fill_index");
 
 impl Objects<'_> {
-    /// Enters objects into indexes that are being made, unless they were stored anew since they were read: then they are in them.
-    /// Afterwards, if that were all, the indexes are used. False: one of them was dropped meanwhile.
+    /// Enters objects into indexes under construction, unless the objects were stored again since they were read: then they are in the
+    /// indexes. If these are all objects, the indexes are then used. Returns false if one of the indexes was dropped meanwhile.
     pub async fn fill_index(
         self,
         collection: &Name,
@@ -26,7 +26,7 @@ impl Objects<'_> {
             call.arg(object.stored.id.as_str()).arg(&object.revision).arg(entries.values().map(Vec::len).sum::<usize>());
             add_entries(&mut call, entries);
         }
-        // An entry stands in the index, and beside the object.
+        // Each entry is stored in the index and with the object.
         self.0.memory.add(2 * objects.len(), &call);
         match self.0.commands.function::<String>(&call).await?.as_str() {
             "filled" => Ok(true),

@@ -9,21 +9,22 @@ use hero_model::JobId;
 const FIND: Function = Function("find");
 const POSITION: Function = Function("find_position");
 
-/// What a look through a part of the index of an hour found.
+/// The result of a search in a part of the index of an hour.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Found {
-    /// The position of the last that was looked at.
+    /// The position of the last entry that was checked.
     pub(crate) position: usize,
-    /// How many were.
+    /// The number of entries checked.
     pub(crate) looked_at: usize,
-    /// Since when that is in the index, in milliseconds, if a job there still exists.
+    /// The time since when that entry is in the index, in milliseconds, if one of the jobs there still exists.
     pub(crate) time: Option<i64>,
     /// Jobs that may pass, each with its position, the newest first.
     pub(crate) jobs: Vec<(usize, JobId)>,
 }
 
 impl Jobs<'_> {
-    /// Looks for jobs that may pass a filter among so many that stand before a position in the index of an hour, until so many were found.
+    /// Searches for jobs that may pass a filter among the given number of entries before a position in the index of an hour, until enough
+    /// are found.
     pub(crate) async fn find(
         self,
         hour: &str,
@@ -33,7 +34,7 @@ impl Jobs<'_> {
         conditions: &[Condition],
     ) -> Result<Found, Error> {
         let mut call = self.0.call(&FIND);
-        // No list is longer; Lua would lose digits of a larger number.
+        // No list is longer, and Lua would lose digits of a larger number.
         call.arg(self.0.keys.index_of_hour(hour)).arg(end.min(1 << 52)).arg(look_at).arg(wanted);
         Condition::add(conditions, &mut call);
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
@@ -44,7 +45,7 @@ impl Jobs<'_> {
         Ok(Found { position, looked_at, time: time.parse(), jobs })
     }
 
-    /// The position in the index of an hour from which on all jobs came at a time or later, in milliseconds.
+    /// Returns the position in the index of an hour from which on all jobs entered at a time or later, in milliseconds.
     pub(crate) async fn position_of(self, hour: &str, time: i64) -> Result<usize, Error> {
         let mut call = self.0.call(&POSITION);
         call.arg(self.0.keys.index_of_hour(hour)).arg(time);

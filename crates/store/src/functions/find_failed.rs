@@ -10,7 +10,8 @@ use crate::views::Jobs;
 const FUNCTION: Function = Function("find_failed");
 
 impl Jobs<'_> {
-    /// Looks for jobs that may pass a filter among those that ended in error, from one on and within a time. Nothing: some of them may not be known.
+    /// Searches for jobs that may pass a filter among those that ended in error, from one on and within a time. Nothing: the index may lack
+    /// some of them.
     pub(crate) async fn find_failed(
         self,
         from: Option<&Since>,

@@ -7,12 +7,12 @@ use crate::views::Jobs;
 
 const FUNCTION: Function = Function("find_open");
 
-/// How many jobs that have not ended are looked at for a page: they have to be sorted.
+/// The most open jobs that are checked for a page, because they must be sorted.
 const MOST_OPEN: usize = 4096;
 
 impl Jobs<'_> {
-    /// Looks for jobs that may pass a filter among those of a status that has not ended, from one on, where those are few. Nothing: they are many,
-    /// or stand in no set.
+    /// Searches for jobs that may pass a filter among those of an open status, from one on, if these are few. Nothing: they are many, or
+    /// are in no set.
     pub(crate) async fn find_open(
         self,
         status: &str,

@@ -6,7 +6,7 @@ use hero_model::ContextId;
 const FUNCTION: Function = Function("forget_context");
 
 impl Contexts<'_> {
-    /// Takes a context that is gone from the list of those that exist. For the store of context 0.
+    /// Removes a deleted context from the list of existing contexts. Call it on the store of context 0.
     pub async fn forget(self, context: ContextId) -> Result<(), Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(context.0);

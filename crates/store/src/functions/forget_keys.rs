@@ -3,11 +3,11 @@ use crate::{Error, Inner};
 
 const FUNCTION: Function = Function("forget_keys");
 
-/// How many keys one call looks at.
+/// The number of keys that one call checks.
 const CHUNK: usize = 128;
 
 impl Inner {
-    /// Takes keys out of a set that do not exist, and says how many. What comes at the same time stays.
+    /// Removes keys that do not exist from a set, and returns their number. Keys that are created at the same time stay.
     pub(crate) async fn forget_keys(&self, set: &str, keys: &[String]) -> Result<usize, Error> {
         let mut gone = 0;
         for keys in keys.chunks(CHUNK) {

@@ -6,19 +6,19 @@ use hero_model::{IdentityId, Role};
 
 const FUNCTION: Function = Function("grant");
 
-/// What came of a role that was to be given or taken away.
+/// The result of granting or revoking a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Granted {
-    /// That is so now.
+    /// The role was changed.
     Changed,
-    /// It was so before.
+    /// The role was already so.
     Same,
-    /// As many have the role as may. Nothing was done.
+    /// The most allowed number of identities have the role. Nothing was done.
     Full,
 }
 
 impl Access<'_> {
-    /// Gives an identity a role in this context, or takes it away.
+    /// Grants an identity a role in this context, or revokes it.
     pub async fn set_role(self, identity: IdentityId, role: Role, granted: bool) -> Result<Granted, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(role.list()).arg(identity.0).arg(if granted { "grant" } else { "revoke" });

@@ -7,15 +7,15 @@ use crate::{Error, Inner};
 
 const FUNCTION: Function = Function("hold_dependents");
 
-/// About how many jobs are held by a call.
+/// The approximate number of jobs that one call holds.
 const MOST: usize = 32;
 
 impl Inner {
-    /// Has jobs that are there wait for those of a group that name them as their dependents. Gives what is answered where one refuses: nothing if the group
-    /// is to be staged anew.
+    /// Makes existing jobs wait for those of a group that name them as their dependents. Returns the answers if one refuses: nothing if the
+    /// group must be staged again.
     pub(super) async fn hold(&self, group: &Group<'_>) -> Result<Option<Option<Vec<Created>>>, Error> {
         let names = |(_, job): &(usize, &NewJob)| group.dependents(job).next().is_some();
-        // A job may name more than a call takes.
+        // A job may name more dependents than one call takes.
         let parts: Vec<(usize, &NewJob, Vec<_>)> = group
             .staged_jobs()
             .filter(names)

@@ -7,29 +7,29 @@ use hero_model::{JobId, JobSpec};
 
 const FUNCTION: Function = Function("import_conveyor");
 
-/// One element of a conveyor queue, and what becomes of it.
+/// One element of a conveyor queue, with its conversion.
 #[derive(Debug, Clone)]
 pub enum Import {
-    /// A job for our pools.
+    /// A job for hero's pools.
     Job {
         /// The element itself.
         bytes: Vec<u8>,
         /// Its id.
         id: JobId,
-        /// The id of its parent, or nothing.
+        /// The id of its parent, or an empty text.
         parent: String,
-        /// What is to run.
+        /// The parameters of the job.
         spec: Box<JobSpec>,
     },
-    /// A job that cannot run: it fails at once.
+    /// A job that cannot run and fails at once.
     Ill {
         /// The element itself.
         bytes: Vec<u8>,
         /// Its id.
         id: JobId,
-        /// The id of its parent, or nothing.
+        /// The id of its parent, or an empty text.
         parent: String,
-        /// The job with the reason.
+        /// The job with the reason of its failure.
         failed: Vec<u8>,
     },
     /// No job at all.
@@ -39,29 +39,29 @@ pub enum Import {
     },
 }
 
-/// What became of an element.
+/// The result of importing an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Imported {
-    /// It is a job in its work queue now.
+    /// It is now a job in its work queue.
     Taken,
-    /// It stays where it is, because the work queue is long enough.
+    /// It stays in its place, because the work queue is long enough.
     Full,
     /// Another server took it.
     Gone,
-    /// It was added again while it is under way, and dropped.
+    /// It was added again while it is being processed, and dropped.
     Twice,
-    /// Its id is that of a job from elsewhere; it was set aside.
+    /// Another kind of job has its id; it was set aside.
     Other,
-    /// It failed, and is among those that did.
+    /// It failed, and is in the list of failed jobs.
     Failed,
-    /// It failed, and could not be kept because the key for that is no list.
+    /// It failed, and could not be kept because the key for failed jobs is no list.
     Lost,
 }
 
 impl Conveyor<'_> {
-    /// Takes elements out of a queue of the conveyor layout, each exactly once, and says what became of each.
+    /// Takes elements out of a queue of the conveyor layout, each exactly once, and returns the result for each.
     ///
-    /// No work queue gets longer than `backlog` by it.
+    /// The import makes no work queue longer than `backlog`.
     pub async fn import(self, keys: &ConveyorKeys, queue: &str, backlog: usize, elements: &[Import]) -> Result<Vec<Imported>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(keys.prefix()).arg(keys.queue(queue)).arg(backlog);

@@ -9,9 +9,10 @@ use hero_model::ScriptType;
 const FUNCTION: Function = Function("import_queues");
 
 impl Queues<'_> {
-    /// Imports at most `wanted` jobs of other layouts (and never more than 128) into our queues, where they are next. True: it found something.
+    /// Imports at most `wanted` jobs of other layouts (and never more than 128) into hero's queues, where they are next. Returns true if it
+    /// found some.
     ///
-    /// After an error it is unknown whether it did; nothing is lost either way.
+    /// After an error it is unknown whether jobs were imported, but none is lost.
     pub async fn import(self, script_type: &ScriptType, layout_queues: &LayoutQueues, wanted: usize) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(script_type.as_str()).arg(wanted).arg(layout_queues.queues.len());

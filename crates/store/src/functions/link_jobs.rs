@@ -7,14 +7,14 @@ use crate::{Error, Inner};
 
 const FUNCTION: Function = Function("link_jobs");
 
-/// About how many come to their places by a call, and by how many calls at least.
+/// The approximate number of jobs that one call links, and the least number of calls.
 const MOST: (usize, usize) = (48, 100);
-/// How long to wait after a call that failed.
+/// The pause after a failed call.
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Inner {
-    /// Has the jobs of a group be there that was created, and enters them where those have them that they wait for. What is too much of the latter the
-    /// releaser does, as it does all of it where this server ends.
+    /// Makes the jobs of a created group visible, and enters them into the lists of the jobs that they wait for. The releaser does what is
+    /// left, or all of it if this server ends.
     pub(super) async fn link(&self, group: &Group<'_>) -> Result<(), Error> {
         let last = group.last_staged().map(|place| format!("{}:{}", group.id, place + 1)).unwrap_or_default();
         let linking = async {
@@ -31,7 +31,7 @@ impl Inner {
         in_time(linking).await
     }
 
-    /// Does some of that, of whatever groups there are. Gives 2 if what was staged there is not at its place yet, 1 if there is more to do.
+    /// Links a part of some groups. Returns 2 if the staged group is not linked yet, 1 if more is left to do.
     pub(super) async fn link_some(&self, staged: &str) -> Result<u8, Error> {
         let mut call = self.call(&FUNCTION);
         call.arg(MOST.0).arg(staged);

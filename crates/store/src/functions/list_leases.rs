@@ -9,11 +9,12 @@ use hero_model::{JobId, Name, ScriptType};
 
 const FUNCTION: Function = Function("list_leases");
 
-/// How many leases one call looks at, about.
+/// The approximate number of leases that one call checks.
 const CHUNK: usize = 256;
 
 impl Queues<'_> {
-    /// The leases of a pool of this server: every job that it holds, with the claim, as Redis sees it. A fetch whose answer got lost may have taken some.
+    /// Returns the leases of a pool of this server: every job that it holds in Redis, with the claim. A fetch whose answer got lost may
+    /// have taken some.
     pub async fn list_leases(self, script_type: &ScriptType, group: &Name) -> Result<Vec<(JobId, u32)>, Error> {
         let (mut leases, mut from, pool) = (BTreeMap::new(), 0_u64, format!("{script_type}:{group}:"));
         loop {

@@ -8,23 +8,24 @@ use hero_model::{PublicKey, Timestamp};
 
 const FUNCTION: Function = Function("log_in");
 
-/// What came of a login by a nonce.
+/// The result of a login by a nonce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoginStored {
     /// Its token is stored, and the nonce is used.
     Stored,
     /// The identity is gone, or has another public key. Nothing was done.
     Missing,
-    /// The time of the nonce is over. Nothing was done.
+    /// The nonce has expired. Nothing was done.
     Over,
-    /// The nonce was used. Nothing was done.
+    /// The nonce was used before. Nothing was done.
     Used,
     /// Another token has the id. Nothing was done.
     Taken,
 }
 
 impl Access<'_> {
-    /// Uses a nonce, which is good until `end`, for the token of a login. Where the identity has 50 logins, the one that ends first gives way.
+    /// Uses a nonce, which is valid until `end`, and stores the token of a login. If the identity has 50 logins, the one that ends first is
+    /// deleted.
     pub async fn log_in(self, key: &PublicKey, nonce: &str, end: Timestamp, token: &StoredToken) -> Result<LoginStored, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(token.token.identity_id.0).arg(key.as_str()).arg(nonce).arg(end.as_millis());

@@ -8,8 +8,8 @@ use hero_model::MessageKey;
 const FUNCTION: Function = Function("make_runner_jobs");
 
 impl Messages<'_> {
-    /// Makes the jobs of a message that another program put into `msg_in`, or says what is wrong with it, and takes it out of there. Gives
-    /// its jobs; nothing, if it was not there, or its queues have no room.
+    /// Creates the jobs of a message that another program put into `msg_in`, or records its error, and removes it from there. Returns its
+    /// jobs; nothing if it was not there, or its queues have no room.
     pub async fn make_runner_jobs(self, message: MessageKey, jobs: &Result<Vec<RunnerJob>, String>) -> Result<Option<MadeJobs>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(self.0.bounds.queue_length()).arg(self.0.bounds.jobs_per_second()).arg(message.to_string());

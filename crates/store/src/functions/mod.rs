@@ -1,7 +1,7 @@
-//! The callers of the functions of the library: each file is the only caller of the function in `src/lua/functions` that has its
-//! name; `find.rs` and `fetch.rs` each call a second one, of the same beginning.
+//! The callers of the functions of the library. Each file is the only caller of the function in `src/lua/functions` with its name;
+//! `find.rs` and `fetch.rs` each call a second function, whose name begins the same.
 //!
-//! ARGV 1 to 8 are the same for all: `src/lua/request.lua` says what they are.
+//! ARGV 1 to 8 are the same for all functions: `src/lua/request.lua` describes them.
 
 mod acknowledge_message;
 mod admit_identities;
@@ -147,10 +147,10 @@ pub(super) use wait::READERS;
 
 use super::error::Error;
 
-/// Stands for the length of a queue whose key is no list, because somebody else wrote there.
+/// The length of a queue whose key is no list, because another program wrote there.
 pub const NO_LIST: u64 = u64::MAX;
 
-/// What a function answered that its caller does not know.
+/// The error for an answer that the caller of a function does not know.
 fn unexpected(function: &'static str, reply: &impl std::fmt::Debug) -> Error {
     Error::Reply { function, reply: format!("{reply:?}") }
 }

@@ -8,7 +8,7 @@ use hero_model::ContextId;
 const FUNCTION: Function = Function("new_context");
 
 impl Contexts<'_> {
-    /// A number for a context that is to be made, where there are fewer than `most`; nothing if there are not. For the store of context 0.
+    /// Reserves a number for a new context if there are fewer than `most` contexts; otherwise nothing. Call it on the store of context 0.
     pub async fn reserve(self, most: usize) -> Result<Option<ContextId>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(most);

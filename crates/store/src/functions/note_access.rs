@@ -6,7 +6,7 @@ use hero_model::ContextId;
 const FUNCTION: Function = Function("note_access");
 
 impl Access<'_> {
-    /// Notes that rights have changed in a context, so that all servers look again. For the store of context 0.
+    /// Records that rights have changed in a context, so that all servers read them again. Call it on the store of context 0.
     pub async fn note(self, context: ContextId) -> Result<(), Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(context.0);

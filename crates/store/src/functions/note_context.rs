@@ -6,17 +6,17 @@ use hero_model::ContextId;
 const FUNCTION: Function = Function("note_context");
 
 impl Contexts<'_> {
-    /// Lists contexts that are not listed yet. For the store of context 0.
+    /// Lists contexts that are not listed yet. Call it on the store of context 0.
     pub async fn note_new(self, contexts: &[ContextId]) -> Result<(), Error> {
         self.note_all("new", contexts).await
     }
 
-    /// Lists contexts that are in a Redis of their own, which only settings know.
+    /// Lists contexts in a Redis of their own, which only settings name.
     pub async fn note_elsewhere(self, contexts: &[ContextId]) -> Result<(), Error> {
         self.note_all("elsewhere", contexts).await
     }
 
-    /// Notes that a context is there, or has changed, so that all servers read it again.
+    /// Records that a context exists, or has changed, so that all servers read it again.
     pub async fn note(self, context: ContextId) -> Result<(), Error> {
         self.note_all("changed", &[context]).await
     }

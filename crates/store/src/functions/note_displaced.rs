@@ -5,7 +5,7 @@ use crate::{Error, PRESENCE};
 const FUNCTION: Function = Function("note_displaced");
 
 impl Actors<'_> {
-    /// Notes that this server lives although its actors have lost their registrations to others, so that nobody takes its jobs.
+    /// Records that this server lives although its actors have lost their registrations to others, so that its jobs are not taken from it.
     pub async fn note_displaced(self) -> Result<(), Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(self.0.keys.displaced(self.0.server.as_str())).arg(PRESENCE.as_secs());

@@ -3,11 +3,11 @@ use crate::{Error, Inner};
 
 const FUNCTION: Function = Function("note_keys");
 
-/// How many keys one call looks at.
+/// The number of keys that one call adds.
 const CHUNK: usize = 1000;
 
 impl Inner {
-    /// Has keys in a set of ours, also while Redis is full. What a foreign program made of the set gives way.
+    /// Adds keys to a set of hero, even while Redis is full. If a foreign program has changed the type of the set, it is replaced.
     pub(crate) async fn note_keys<Key: AsRef<str>>(&self, set: &str, keys: &[Key]) -> Result<(), Error> {
         for keys in keys.chunks(CHUNK) {
             let mut call = self.call(&FUNCTION);

@@ -5,7 +5,7 @@ use crate::views::Access;
 const FUNCTION: Function = Function("note_login");
 
 impl Access<'_> {
-    /// Notes whether callers have to log in, for actors of other processes. For the store of context 0.
+    /// Records whether callers have to log in, for actors of other processes. Call it on the store of context 0.
     pub async fn note_login(self, login: bool) -> Result<(), Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(if login { "on" } else { "off" });

@@ -7,23 +7,23 @@ use hero_model::JobId;
 
 const FUNCTION: Function = Function("number_job");
 
-/// What became of a job that was to be seen in the runner layout.
+/// The result of showing a job in the runner layout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Numbered {
-    /// It is seen by this name, `job:{caller}:{n}`.
+    /// It is visible under this name, `job:{caller}:{n}`.
     Named(String),
     /// There is no such job.
     Missing,
-    /// It has this layout, and a job has one.
+    /// It has this other layout already, and a job has only one.
     Other(String),
     /// There is no number left for it.
     NoNumber,
-    /// Others have taken so many numbers that the next call goes on looking.
+    /// Other programs have taken so many numbers that the next call must continue the search.
     Later,
 }
 
 impl Jobs<'_> {
-    /// Has a job be seen in the runner layout, too.
+    /// Makes a job visible in the runner layout, too.
     pub async fn number(self, job: &JobId) -> Result<Numbered, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str());

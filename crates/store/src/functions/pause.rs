@@ -6,20 +6,20 @@ use hero_model::Queue;
 
 const FUNCTION: Function = Function("pause");
 
-/// How many queues of a context may be paused at once.
+/// The most queues of a context that may be paused at once.
 const MOST_PAUSED: usize = 10_000;
 
-/// What became of a queue that was to be paused.
+/// The result of pausing a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pausing {
-    /// Nothing is taken from it.
+    /// The queue is paused.
     Paused,
-    /// So many queues are paused that this one was not.
+    /// This many queues are paused already, so this one was not.
     Many(usize),
 }
 
 impl Queues<'_> {
-    /// Has nothing taken from the queues of a type and target, whatever their priority. Jobs that run go on, and new ones wait.
+    /// Pauses the queues of a type and target, in all priorities. Running jobs go on, and new ones wait.
     pub async fn pause(self, queue: &Queue) -> Result<Pausing, Error> {
         match self.pause_or_resume(queue, "pause").await?.as_str() {
             "done" => Ok(Pausing::Paused),
@@ -28,7 +28,7 @@ impl Queues<'_> {
         }
     }
 
-    /// Has queues served again, at once, and says whether they were paused.
+    /// Resumes queues at once, and returns whether they were paused.
     pub async fn resume(self, queue: &Queue) -> Result<bool, Error> {
         let resumed = match self.pause_or_resume(queue, "resume").await?.as_str() {
             "done" => true,

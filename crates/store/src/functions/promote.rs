@@ -7,24 +7,25 @@ use hero_model::Timestamp;
 
 const FUNCTION: Function = Function("promote");
 
-/// What a round of promotion did.
+/// The result of a round of promotion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Promoted {
-    /// How many entries were handled.
+    /// The number of entries that were handled.
     pub handled: usize,
-    /// When the next one is due, if there is one.
+    /// The time when the next one is due, if there is one.
     pub next_due: Option<Timestamp>,
 }
 
 impl Jobs<'_> {
-    /// Puts jobs into their queues whose time has come, at most `limit`.
+    /// Queues jobs whose time has come, at most `limit`.
     ///
-    /// An id whose hash does not come within five seconds is dropped.
+    /// An id whose hash does not arrive within five seconds is dropped.
     pub async fn promote(self, limit: usize) -> Result<Promoted, Error> {
         self.promote_after(limit, false).await
     }
 
-    /// The same. If no server looked for a while, as when the whole machine stood still, ids that were to be dropped get another five seconds.
+    /// Does the same. After a while without any server, for example because the whole machine was suspended, ids that were to be dropped
+    /// get another five seconds.
     pub async fn promote_after(self, limit: usize, a_while: bool) -> Result<Promoted, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(limit).arg(if a_while { "1" } else { "" });

@@ -14,9 +14,9 @@ pub struct Due {
 }
 
 impl Conveyor<'_> {
-    /// Moves due elements to their queues and says how many went; each goes once, whoever else looks.
+    /// Moves due elements to their queues and returns their number. Each moves once, even if several servers try.
     ///
-    /// What is no job is set aside; what cannot be moved is tried again a minute later.
+    /// An element that is no job is set aside. An element that cannot be moved is tried again a minute later.
     pub async fn promote(self, keys: &ConveyorKeys, due: &[Due]) -> Result<usize, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(keys.prefix());

@@ -6,25 +6,27 @@ use crate::views::Maintenance;
 
 const FUNCTION: Function = Function("prune");
 
-/// How many ids one call looks at.
+/// The number of ids that one call checks.
 const CHUNK: usize = 256;
 
-/// How far the index of an hour was gone through. It begins with the default.
+/// The position of a walk through the index of an hour. It begins with the default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pruning {
-    /// How many ids from the front were looked at.
+    /// The number of ids from the front that were checked.
     from: usize,
-    /// How many of them are of jobs that are gone.
+    /// The number of those whose jobs are gone.
     gone: usize,
-    /// Whether what stays is being moved.
+    /// Whether the remaining ids are being moved.
     moves: bool,
 }
 
 impl Maintenance<'_> {
-    /// One step through the index of an hour, which takes ids out whose job is gone. Gives where to go on, or nothing at the end.
+    /// Runs one step through the index of an hour, which removes ids whose job is gone. Returns the position to continue from, or nothing
+    /// at the end.
     ///
-    /// At the front they go at once. Others stay until they are a quarter of those in the hour: then the whole list is gone through once more,
-    /// which costs about 40 bytes of append-only file for each id that stays. No step depends on how long the list is.
+    /// Such ids at the front are removed at once. Others stay until they are a quarter of those in the hour: then the walk goes through the
+    /// whole list once more, which costs about 40 bytes of append-only file for each id that stays. No step depends on the length of the
+    /// list.
     pub async fn prune(self, hour: &str, at: Pruning) -> Result<Option<Pruning>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(self.0.keys.index_of_hour(hour)).arg(if at.moves { "move" } else { "look" }).arg(at.from).arg(CHUNK);

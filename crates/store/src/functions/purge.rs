@@ -3,13 +3,14 @@ use crate::fcall::Function;
 use crate::views::Contexts;
 
 const FUNCTION: Function = Function("purge");
-/// How many keys are deleted by one call.
+/// The number of keys that one call deletes.
 const TOGETHER: usize = 500;
 
 impl Contexts<'_> {
-    /// Deletes a part of what is left of this context, which is being deleted: the keys behind `cursor`, about a thousand. Gives where to go on; 0 is the end.
+    /// Deletes a part of the remaining keys of this context, which is being deleted: about a thousand keys after `cursor`. Returns the
+    /// cursor to continue from; 0 is the end.
     ///
-    /// Only keys of hero and of the layouts that it serves are deleted. A database may hold what is somebody else's.
+    /// Only keys of hero and of the layouts that it serves are deleted. A database may hold keys of other programs.
     pub async fn purge(self, cursor: u64) -> Result<(u64, u64), Error> {
         let (next, keys) = self.0.scan_step(cursor, &format!("{}*", self.0.keys.prefix().replace(['[', ']', '?', '*', '\\'], "?"))).await?;
         let own: Vec<String> = keys.into_iter().filter(|key| self.0.keys.is_own(key)).collect();

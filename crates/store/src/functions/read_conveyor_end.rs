@@ -6,27 +6,27 @@ use hero_model::{JobId, Status};
 
 const FUNCTION: Function = Function("read_conveyor_end");
 
-/// What the end of a conveyor job is about.
+/// The data about the end of a conveyor job.
 #[derive(Debug, Clone)]
 pub struct ConveyorEnd {
-    /// Where the job is now; nothing if it is gone, or never ran.
+    /// The current status of the job; nothing if it is gone, or never ran.
     pub status: Option<Status>,
-    /// Why it failed, or nothing.
+    /// The error, or an empty text.
     pub error: String,
-    /// How many attempts failed.
+    /// The number of failed attempts.
     pub failures: i32,
-    /// The id of its parent, as far as its hash knows, or nothing.
+    /// The id of its parent, as far as its hash names one, or an empty text.
     pub parent: String,
-    /// The job itself, until it is closed.
+    /// The element of the job, until the job is closed.
     pub bytes: Option<Vec<u8>>,
-    /// The next of its children, the first to go first.
+    /// The next of its children, in order.
     pub children: Vec<Vec<u8>>,
     /// The next of its continuations.
     pub continuations: Vec<Vec<u8>>,
 }
 
 impl Conveyor<'_> {
-    /// Looks at a conveyor job that has ended, and at most `limit` of its children and continuations each.
+    /// Reads a conveyor job that has ended, and at most `limit` of its children and of its continuations.
     pub async fn read_end(self, keys: &ConveyorKeys, id: &JobId, limit: usize) -> Result<ConveyorEnd, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(keys.prefix()).arg(id.as_str()).arg(limit);

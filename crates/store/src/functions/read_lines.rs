@@ -18,8 +18,8 @@ pub struct LogLines {
 }
 
 impl Jobs<'_> {
-    /// The lines of a job's log behind `cursor`: at most `limit`, and about `bytes` of them unless the first is longer. Of a line of more than
-    /// 256 KB, which no script of ours writes, only the beginning is read, and it says so.
+    /// Returns the lines of a job's log after `cursor`: at most `limit`, and about `bytes` of them unless the first is longer. Of a line of
+    /// more than 256 KB, which no script of hero writes, only the beginning is read, and the line says so.
     pub async fn read_lines(self, job: &JobId, cursor: Option<&str>, limit: usize, bytes: usize) -> Result<LogLines, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str()).arg(cursor.unwrap_or_default()).arg(limit).arg(bytes);

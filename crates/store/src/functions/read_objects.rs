@@ -7,19 +7,19 @@ use hero_model::{Name, ObjectId, StoredObject};
 
 const FUNCTION: Function = Function("read_objects");
 
-/// How much is read at once.
+/// The limits of one read.
 #[derive(Debug, Clone, Copy)]
 pub struct Portion {
     /// The most objects.
     pub objects: usize,
-    /// About how many bytes of them, unless the first is larger.
+    /// The approximate number of bytes, unless the first object is larger.
     pub bytes: usize,
-    /// Whether their revisions are wanted.
+    /// Whether to read their revisions.
     pub revisions: bool,
 }
 
 impl Objects<'_> {
-    /// Reads objects in the order of an index or of their ids. Nothing: there is no such index, or it is being made.
+    /// Reads objects in the order of an index or of their ids. Nothing: the index does not exist, or is under construction.
     pub async fn read(
         self,
         collection: &Name,
@@ -34,7 +34,7 @@ impl Objects<'_> {
         let answer: Vec<Vec<u8>> = self.0.commands.function(&call).await?;
         match &*answer {
             [word, reached, objects @ ..] if word == b"more" || word == b"end" => Ok(Some(ReadObjects {
-                // What is no object was not written by us, and is passed over.
+                // An entry that is no object was written by another program, and is skipped.
                 objects: objects.chunks_exact(3).filter_map(read).collect(),
                 reached: Some(reached.clone()).filter(|entry| word == b"more" && !entry.is_empty()),
             })),

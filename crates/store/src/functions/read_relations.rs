@@ -6,31 +6,31 @@ use hero_model::JobId;
 
 const FUNCTION: Function = Function("read_relations");
 
-/// What is asked of a job, as the function has it.
+/// The relation to read, in the terms of the function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Asked {
-    /// What its start waits for.
+    /// The jobs that its start waits for.
     Start,
-    /// For whom its close waits: its children.
+    /// The jobs that its close waits for: its children.
     Close,
     /// Its parent.
     Parent,
 }
 
-/// What a job is related to.
+/// The relations of a job.
 #[derive(Debug, Default)]
 pub(crate) struct Relations {
     /// Its parent.
     pub(crate) parent: Option<JobId>,
-    /// The job that it is the continuation of.
+    /// Its predecessor, whose continuation it is.
     pub(crate) predecessor: Option<JobId>,
     /// Its prerequisites, or its children.
     pub(crate) others: Vec<JobId>,
 }
 
 impl Inner {
-    /// Reads relations of jobs, of each what is asked, and gives the revision of all relations with them. There are answers for as many as a call reads;
-    /// nothing for a job that has more than `most`.
+    /// Reads the requested relation of each job, and the revision of all relations with them. One call answers for as many jobs as it
+    /// reads; the answer is nothing for a job that has more than `most`.
     pub(crate) async fn read_relations(&self, asked: &[(Asked, JobId)], most: usize) -> Result<(String, Vec<Option<Relations>>), Error> {
         let mut call = self.call(&FUNCTION);
         call.arg(most);

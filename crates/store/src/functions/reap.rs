@@ -6,34 +6,34 @@ use crate::views::Queues;
 
 const FUNCTION: Function = Function("reap");
 
-/// A job that was taken from who ran it, because its lease was over.
+/// A job that was taken from its actor, because its lease had ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
     /// Its id.
     pub job: String,
-    /// The number of the attempt that ended so.
+    /// The number of the attempt that ended this way.
     pub attempt: u32,
     /// The actor that ran it, if it is known.
     pub actor: String,
-    /// Who created it, if anybody.
+    /// The caller that created it, if there is one.
     pub caller: Option<String>,
 }
 
-/// How many texts stand before those of the jobs.
+/// The number of texts before those of the jobs.
 const HEAD: usize = 3;
-/// How many texts are told of each.
+/// The number of texts for each job.
 const OF_ONE: usize = 4;
 
 impl Queues<'_> {
-    /// Returns jobs whose lease has run out to their queue, and looks after jobs in queues and with foreign actors, at most `limit` of
-    /// each. Says how many it looked at; nothing, when the call was on its way for so long that renewals may be, too.
+    /// Returns jobs whose lease has ended to their queue, and checks jobs in queues and with foreign actors, at most `limit` of each.
+    /// Returns the number of checked jobs; nothing if the call was under way for so long that renewals may be delayed, too.
     ///
     /// So a job may run twice: [`Queues::fetch`] refuses the late result.
     pub async fn reap(self, limit: usize) -> Result<Option<usize>, Error> {
         Ok(self.reap_lost(limit).await?.map(|(looked, _)| looked))
     }
 
-    /// The same, and says which jobs it took from who ran them.
+    /// Does the same, and also returns the jobs that it took from their actors.
     pub async fn reap_lost(self, limit: usize) -> Result<Option<(usize, Vec<Lost>)>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(limit).arg(self.0.periods.lease.as_millis() as u64);

@@ -7,31 +7,31 @@ use hero_model::{ScriptType, SignerKey, Timestamp};
 
 const FUNCTION: Function = Function("receive_message");
 
-/// A job of a runner that came by a message.
+/// A job of a runner that arrived in a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunnerJob {
-    /// Who creates it.
+    /// The number of its creator.
     pub caller: u32,
-    /// The number by which its sender knows it.
+    /// The number that its sender gave it.
     pub number: u32,
-    /// Whose queue it goes to.
+    /// The script type, whose queue it enters.
     pub script_type: ScriptType,
     /// Its other fields.
     pub fields: Vec<(&'static str, String)>,
 }
 
-/// A message that came over a bus.
+/// A message that arrived over a bus.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMessage {
-    /// Tells it from every other.
+    /// The nonce, which identifies it.
     pub nonce: String,
-    /// Who signed it.
+    /// The key that signed it.
     pub signer: SignerKey,
-    /// Until when it may come again.
+    /// The time until which it may arrive again.
     pub again: Timestamp,
-    /// Who sent it.
+    /// The number of its sender.
     pub caller: u32,
-    /// The number by which its sender knows it.
+    /// The number that its sender gave it.
     pub number: u32,
     /// Its fields.
     pub fields: Vec<(&'static str, String)>,
@@ -39,30 +39,30 @@ pub struct NewMessage {
     pub jobs: Vec<RunnerJob>,
 }
 
-/// What became of a message, or a result, that came.
+/// The result of receiving a message or a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Received {
     /// It is stored.
     Stored,
-    /// It came before. Nothing was done.
+    /// It arrived before. Nothing was done.
     Duplicate,
     /// There is no room. Nothing was done.
     Full(Lack),
-    /// As many messages are known as may be. Nothing was done.
+    /// The limit of known messages is reached. Nothing was done.
     Crowded,
-    /// It is the result of nothing that is awaited. Nothing was done.
+    /// No such result is awaited. Nothing was done.
     Unknown,
-    /// It is the result of a job whose runner has another key. Nothing was done.
+    /// The runner of the job has another key. Nothing was done.
     Signer,
 }
 
-/// What there is too little room of for a message that came.
+/// The resource that is missing for a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Lack {
-    /// Its context goes.
+    /// Its context is being deleted.
     #[error("it is being deleted")]
     Closed,
-    /// Its owners have not taken what came.
+    /// The owners of earlier messages have not fetched them.
     #[error("msg_in holds {MOST_IN} messages, as many as it may; acknowledge_message takes them out, and so does RPOP")]
     In,
     /// Too many jobs wait.
@@ -70,22 +70,22 @@ pub enum Lack {
     Queue {
         /// The script type of a job of the message.
         script_type: String,
-        /// How many may wait.
+        /// The most jobs that may wait.
         most: u64,
     },
-    /// Too many jobs came at once.
+    /// Too many jobs arrived at once.
     #[error("it takes {0} jobs in a second (jobs_per_second), and as many have come")]
     Rate(u64),
-    /// Others have taken the numbers that it or its jobs would get.
+    /// Other programs have taken the numbers that the message or its jobs would get.
     #[error("it is still looking for a number that no other message or job has")]
     Number,
 }
 
-/// How many messages `msg_in` holds at most: as in `messages.lua`.
+/// The most messages in `msg_in`, as in `messages.lua`.
 const MOST_IN: usize = 10_000;
 
 impl Lack {
-    /// What functions say, behind the word `full`.
+    /// Reads the answer of a function after the word `full`.
     fn of(told: &[Text]) -> Option<Self> {
         let word = |at: usize| told.get(at).and_then(|word| word.0.as_deref());
         let number = |at: usize| told.get(at).and_then(Text::parse).unwrap_or(0);
@@ -100,17 +100,17 @@ impl Lack {
     }
 }
 
-/// What a message is called here, and what its jobs are.
+/// The names that a received message and its jobs have here.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MadeJobs {
-    /// The name of the message, where that was not known.
+    /// The name of the message, if it was not known before.
     pub message: String,
-    /// Each of its jobs: by which name it stands in its queue, and the id that it has from its start on.
+    /// Each of its jobs: its name in its queue, and the id that it has from its start on.
     pub jobs: Vec<(String, String)>,
 }
 
 impl MadeJobs {
-    /// What a function tells: the message, then name and id of each.
+    /// Reads the answer of a function: the message, then name and id of each job.
     pub(super) fn of(told: &[Text]) -> Self {
         let text = |text: &Text| text.0.as_deref().unwrap_or_default().to_owned();
         let (message, jobs) = told.split_first().map_or((String::new(), &[][..]), |(first, rest)| (text(first), rest));
@@ -118,7 +118,7 @@ impl MadeJobs {
     }
 }
 
-/// Appends jobs to a call, as `message_jobs.take_jobs` reads them.
+/// Appends jobs to a call, in the format of `message_jobs.take_jobs`.
 pub(super) fn add_jobs(call: &mut redis::Cmd, jobs: &[RunnerJob]) {
     call.arg(jobs.len());
     for job in jobs {
@@ -130,7 +130,7 @@ pub(super) fn add_jobs(call: &mut redis::Cmd, jobs: &[RunnerJob]) {
 }
 
 impl Messages<'_> {
-    /// Stores a message that came over a bus, with its jobs in their queues, or with its key in `msg_in`: all or nothing, and once.
+    /// Stores a message that arrived over a bus, with its jobs in their queues, or with its key in `msg_in`: all or nothing, and once.
     pub async fn receive(self, message: &NewMessage) -> Result<(Received, MadeJobs), Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(self.0.bounds.queue_length()).arg(self.0.bounds.jobs_per_second());

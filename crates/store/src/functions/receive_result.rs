@@ -6,36 +6,36 @@ use hero_model::{JobError, SignerKey};
 
 const FUNCTION: Function = Function("receive_result");
 
-/// How a job ended that had been sent by a message.
+/// The end of a job that was sent in a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FarEnd {
-    /// With this output, in this format (`json` or `text`).
+    /// It finished with this output, in this format (`json` or `text`).
     Finished(String, &'static str),
-    /// Badly.
+    /// It ended in error.
     Failed(JobError),
 }
 
-/// The result of a job that had been sent by a message.
+/// The result of a job that was sent in a message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewResult {
-    /// Tells it from every other.
+    /// The nonce, which identifies it.
     pub nonce: String,
-    /// Who sent the message with the job.
+    /// The number of the sender of the message with the job.
     pub caller: u32,
     /// The number of that message.
     pub number: u32,
     /// The nonce of that message.
     pub awaited: String,
-    /// Who signed the result.
+    /// The key that signed the result.
     pub signer: SignerKey,
-    /// How the job ended.
+    /// The end of the job.
     pub end: FarEnd,
     /// The fields of the result, which its owner fetches if the job is none of this context.
     pub fields: Vec<(&'static str, String)>,
 }
 
 impl Messages<'_> {
-    /// Takes the result of a job that was sent by a message, once.
+    /// Takes the result of a job that was sent in a message, once.
     pub async fn receive_result(self, result: &NewResult) -> Result<Received, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(&result.nonce).arg(result.caller).arg(result.number);
@@ -53,7 +53,7 @@ impl Messages<'_> {
         }
         match self.0.commands.function::<String>(&call).await?.as_str() {
             "stored" => {
-                // The job that it ends may have relatives, which wait for no look then.
+                // The ended job may have relatives. They are released at once, without a wait for the next sweep.
                 self.0.releases.notify_one();
                 Ok(Received::Stored)
             }

@@ -7,39 +7,39 @@ use hero_model::{JobId, SignerKey, Timestamp};
 
 const FUNCTION: Function = Function("receive_stop");
 
-/// That the jobs of a message are to be stopped, by whoever has sent it.
+/// A request to stop the jobs of a message, by the node that sent the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewStop {
-    /// Who signed it.
+    /// The key that signed it.
     pub signer: SignerKey,
     /// The nonce of the message.
     pub nonce: String,
-    /// Who sent the message.
+    /// The number of the sender of the message.
     pub caller: u32,
     /// The number of the message at its sender.
     pub number: u32,
-    /// Until when the message may come, or come again.
+    /// The time until which the message may arrive, or arrive again.
     pub again: Timestamp,
 }
 
-/// What came of a stop.
+/// The result of receiving a stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopReceived {
-    /// It counts.
+    /// It is accepted.
     Taken {
         /// Whether it came for the first time.
         is_news: bool,
-        /// The jobs of the message that had not ended, and of each whether it is still to be stopped.
+        /// The jobs of the message that had not ended, each with whether it must still be stopped.
         jobs: Vec<(JobId, bool)>,
     },
-    /// Another node has sent that message. Nothing was done.
+    /// Another node sent that message. Nothing was done.
     Signer,
-    /// As many messages are known as may be. Nothing was done.
+    /// The limit of known messages is reached. Nothing was done.
     Crowded,
 }
 
 impl Messages<'_> {
-    /// Takes the stop of a message: its jobs that nobody has taken end, and those of a message that is yet to come will not run.
+    /// Takes the stop of a message: its jobs that no actor has taken end, and if the message has not arrived yet, its jobs will not run.
     pub async fn receive_stop(self, stop: &NewStop) -> Result<StopReceived, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(stop.signer.as_str()).arg(&stop.nonce).arg(stop.caller).arg(stop.number).arg(stop.again.as_millis());

@@ -10,23 +10,23 @@ use crate::{Error, Registration};
 
 const FUNCTION: Function = Function("recover");
 
-/// How many leases one call looks at, about.
+/// The approximate number of leases that one call checks.
 const CHUNK: usize = 256;
 
-/// What was found of earlier incarnations of actors.
+/// The findings about earlier incarnations of actors.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovered {
-    /// How many leases of dead servers were ended.
+    /// The number of ended leases of dead servers.
     pub ended: usize,
-    /// Other servers that hold jobs in the name of these actors, and show that they live.
+    /// Other servers that hold jobs in the name of these actors and give signs of life.
     pub live: BTreeSet<String>,
-    /// Such servers that do not show it. They may be dead, or only away.
+    /// Such servers without signs of life. They may be dead, or only away.
     pub silent: BTreeSet<String>,
 }
 
 impl Queues<'_> {
-    /// Ends the leases of servers that are known to be dead: the reaper has each of their jobs run again within a second, and counts a crash. Also
-    /// looks for other servers that hold jobs in the name of these registrations.
+    /// Ends the leases of servers that are known to be dead: within a second the reaper runs each of their jobs again, and counts a crash.
+    /// Also finds other servers that hold jobs in the name of these registrations.
     pub async fn recover(self, registrations: &[Registration], dead: &BTreeSet<String>) -> Result<Recovered, Error> {
         let (mut recovered, mut others, mut from) = (Recovered::default(), BTreeSet::new(), 0_u64);
         loop {
@@ -51,7 +51,7 @@ impl Queues<'_> {
         Ok(recovered)
     }
 
-    /// Which of these servers show that they live, by a presence or as displaced ones, and which do not.
+    /// Splits these servers into those that give a sign of life, by a presence or as displaced ones, and those that do not.
     async fn live_and_silent(self, servers: BTreeSet<String>) -> Result<(BTreeSet<String>, BTreeSet<String>), Error> {
         let mut pipeline = Pipeline::with_capacity(servers.len());
         for server in &servers {

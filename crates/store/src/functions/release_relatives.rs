@@ -9,7 +9,7 @@ use crate::views::Jobs;
 const FUNCTION: Function = Function("release_relatives");
 
 impl Jobs<'_> {
-    /// Releases at most `limit` relatives of jobs that have ended, and says whether there are more.
+    /// Releases at most `limit` relatives of jobs that have ended, and returns whether more are left.
     pub async fn release_relatives(self, limit: usize) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(limit);
@@ -21,7 +21,7 @@ impl Jobs<'_> {
 
     /// Returns when a job with relatives ended in this process, or after `limit`.
     pub async fn ended_with_relatives(self, limit: Duration) {
-        // Running out of time is no failure: jobs also end elsewhere.
+        // Running out of time is no failure, because jobs also end elsewhere.
         let _ = tokio::time::timeout(limit, self.0.releases.notified()).await;
     }
 }

@@ -6,9 +6,10 @@ use hero_model::JobId;
 const FUNCTION: Function = Function("renew");
 
 impl Queues<'_> {
-    /// Keeps running jobs for another lease, and gives those that this server does not hold any more. Each is a job and the [claim](crate::Claimed::claim).
+    /// Renews the leases of running jobs, and returns those that this server does not hold any more. Each is a job and its
+    /// [claim](crate::Claimed::claim).
     ///
-    /// The result of such a job will be refused, so it may as well end now.
+    /// The result of such a job will be refused, so its run can end now.
     pub async fn renew(self, claims: &[(JobId, u32)]) -> Result<Vec<(JobId, u32)>, Error> {
         let mut lost = Vec::new();
         for claims in claims.chunks(128) {

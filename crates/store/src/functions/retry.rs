@@ -7,15 +7,15 @@ use hero_model::{JobId, Status};
 
 const FUNCTION: Function = Function("retry");
 
-/// How many relations are followed at once; a retry with more waits in line.
+/// The most relations that are followed at once; a retry with more waits in line.
 const FEW: u32 = 50;
-/// The name under which all retries stand in line, because their callers are not known here.
+/// The name under which all retries wait in line, because their callers are not known here.
 const RETRIES: &str = "retry_job";
 
-/// What became of a job that was to run again.
+/// The result of retrying a job.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Retried {
-    /// It is in its queue again, or waits for others.
+    /// The job is in its queue again, or waits for others.
     OnItsWay(Status),
     /// It has not ended.
     Illegal(Status),
@@ -23,20 +23,20 @@ pub enum Retried {
     Missing,
     /// The queue is full; [`NO_LIST`] if its key is no list.
     Full(u64),
-    /// It would wait for itself by now, because others that it waits for were made to wait for it.
+    /// The job would now wait for itself, because others that it waits for were made to wait for it.
     Cycle(Status),
-    /// It is related to more jobs than can be followed to see whether it would wait for itself.
+    /// The job has too many relations to check whether it would wait for itself.
     Tangled,
-    /// So many relations were followed lately that those of this job have to wait.
+    /// So many relations were followed lately that those of this job must wait.
     Busy,
-    /// A prerequisite of it is about to be created, or not to be.
+    /// One of its prerequisites is in a group that is not decided yet.
     Later,
     /// This prerequisite of it is in error.
     Blocked(JobId),
 }
 
 impl Jobs<'_> {
-    /// Runs a job again that has ended. Its attempts count on, its failures and crashes from zero.
+    /// Runs a job again that has ended. Its attempts continue their count; its failures and crashes start from zero.
     pub async fn retry(self, job: &JobId) -> Result<Retried, Error> {
         let answer = self.try_retry(job, Some(FEW)).await?;
         let more = answer.first().is_some_and(|word| word.0.as_deref() == Some("more"));

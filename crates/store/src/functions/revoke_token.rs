@@ -6,7 +6,7 @@ use hero_model::TokenId;
 const FUNCTION: Function = Function("revoke_token");
 
 impl Access<'_> {
-    /// Forgets a token. Says whether there was such a token.
+    /// Deletes a token. Returns whether it existed.
     pub async fn revoke_token(self, id: &TokenId) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(id.as_str());

@@ -8,11 +8,11 @@ use hero_model::{Runner, RunnerId, ScriptType};
 
 const FUNCTION: Function = Function("runners_with_jobs");
 
-/// How many runners one call looks at, which takes two milliseconds.
+/// The number of runners that one call checks, which takes two milliseconds.
 const TOGETHER: usize = 500;
 
 impl Runners<'_> {
-    /// Those of these runners that have jobs in their queues.
+    /// Returns those of these runners that have jobs in their queues.
     pub async fn with_jobs(self, runners: &[Runner]) -> Result<BTreeSet<RunnerId>, Error> {
         let mut waiting = BTreeSet::new();
         for part in runners.chunks(TOGETHER) {

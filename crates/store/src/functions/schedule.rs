@@ -8,26 +8,27 @@ use hero_model::{JobSpec, ScheduleId, ScheduleSpec, Timestamp};
 
 const FUNCTION: Function = Function("schedule");
 
-/// No context has more schedules.
+/// The most schedules of a context.
 const MOST: usize = 10_000;
 
-/// What became of a schedule that was to be stored.
+/// The result of storing a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scheduling {
     /// It is stored.
     Created,
     /// Another schedule has its id.
     Exists,
-    /// The context has so many schedules that it takes no more.
+    /// The limit of schedules of the context, which is this, is reached.
     Full(usize),
-    /// The idempotency key stands for this schedule, made with the same parameters, which waits for this occurrence.
+    /// The idempotency key belongs to this schedule, which was created with the same parameters and waits for this occurrence.
     Same(ScheduleId, Timestamp),
-    /// The idempotency key stands for this schedule, made with other parameters.
+    /// The idempotency key belongs to this schedule, which was created with other parameters.
     Reused(ScheduleId),
 }
 
 impl Schedules<'_> {
-    /// Stores a schedule with its first occurrence, unless its idempotency key stands for one. `asked` is what its creator asked for, without what was added since.
+    /// Stores a schedule with its first occurrence, unless its idempotency key belongs to one. `asked` has the parameters of its creator,
+    /// without later additions.
     pub async fn schedule(
         self,
         id: &ScheduleId,

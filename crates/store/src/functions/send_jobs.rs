@@ -7,13 +7,15 @@ use hero_model::Runner;
 
 const FUNCTION: Function = Function("send_jobs");
 
-/// How long the lease of a job that is away lasts beyond all times of its message: that ends it, unless no server runs for so long.
+/// The time for which the lease of a job that is away outlasts all deadlines of its message. The message ends the job, unless no server
+/// runs for that long.
 const BEYOND: Duration = Duration::from_secs(7 * 24 * 3600);
 
 impl Messages<'_> {
-    /// Takes jobs of a runner that is elsewhere out of their queue, at most `most`, and stores a message for each. Gives how many it took.
+    /// Takes at most `most` jobs of a runner that is elsewhere out of their queue, and stores a message for each. Returns the number of
+    /// jobs.
     ///
-    /// `ack` is how long the other side may take to store one, `result` how long its result may take after that.
+    /// `ack` is the time limit of the other side to store one, `result` that of its result after that.
     pub async fn send_jobs(self, runner: &Runner, most: usize, ack: Duration, result: Duration) -> Result<usize, Error> {
         let Some(address) = &runner.address else { return Ok(0) };
         let mut call = self.0.call(&FUNCTION);

@@ -5,24 +5,24 @@ use crate::fcall::Function;
 use crate::views::Messages;
 
 const FUNCTION: Function = Function("send_message");
-/// How often a number is looked for: each call passes over half a million that others have taken.
+/// The most searches for a number. Each call skips half a million numbers that others have taken.
 const MOST_LOOKS: usize = 100;
 
-/// What became of a message that was to go out.
+/// The result of storing an outgoing message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageStored {
     /// It is stored, with this number.
     Stored(u32),
-    /// So many wait already that it was not stored.
+    /// Too many messages wait already.
     Full,
-    /// What lists them is no list, because somebody else wrote there.
+    /// The key that lists them is no list, because another program wrote there.
     NoList,
     /// There is no number left for it.
     NoNumber,
 }
 
 impl Messages<'_> {
-    /// Stores a message that is to go out, with these fields.
+    /// Stores an outgoing message with these fields.
     pub async fn send(self, caller: u32, fields: &[(&str, String)]) -> Result<MessageStored, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(caller);
@@ -40,7 +40,7 @@ impl Messages<'_> {
         }
     }
 
-    /// Calls a function that numbers what it makes, until it has found numbers that others have not taken, or looked for long.
+    /// Repeats a call of a function that assigns numbers until it finds numbers that others have not taken, or gives up.
     pub(super) async fn numbered(self, call: &redis::Cmd) -> Result<Vec<Text>, Error> {
         let mut looks = 1;
         loop {

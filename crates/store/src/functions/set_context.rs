@@ -8,22 +8,22 @@ use crate::views::Contexts;
 use hero_model::{ContextLimits, IdentityId};
 
 const FUNCTION: Function = Function("set_context");
-/// Leaves a field as it is.
+/// The value that leaves a field unchanged.
 const LEAVE: &str = "-";
 
-/// What is to be known of a context. What is not named stays as it is.
+/// A change of a context. Fields that are not named stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ContextChange {
-    /// What it is for; an empty text takes the name away.
+    /// The name; an empty text removes it.
     pub name: Option<String>,
-    /// What may be used in it, in place of all that was said before.
+    /// The limits, which replace all earlier ones.
     pub limits: Option<ContextLimits>,
-    /// Who may do everything in it.
+    /// The admins, who may do everything in it.
     pub admins: Option<BTreeSet<IdentityId>>,
 }
 
 impl Contexts<'_> {
-    /// Makes the hash of this context, or changes it. False: the context is being deleted, and nothing was done.
+    /// Creates the hash of this context, or changes it. Returns false if the context is being deleted; then nothing was done.
     pub async fn set(self, change: &ContextChange) -> Result<bool, Error> {
         let leave = || LEAVE.to_owned();
         let mut call = self.0.call(&FUNCTION);

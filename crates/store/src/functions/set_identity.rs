@@ -11,42 +11,42 @@ use crate::views::Access;
 use hero_model::{IdentityId, PublicKey};
 
 const FUNCTION: Function = Function("set_identity");
-/// Leaves a field as it is.
+/// The value that leaves a field unchanged.
 const LEAVE: &str = "-";
-/// How many numbers one call passes over; `access.lua` has the same.
+/// The number of taken numbers that one call skips; `access.lua` has the same.
 const PASSED_OVER: u32 = 1000;
-/// How often it is called until it has found a number that others have not taken.
+/// The most calls to find a number that others have not taken.
 const MOST_LOOKS: usize = 100;
 
-/// What is to be known of an identity. What is not named stays as it is.
+/// A change of an identity. Fields that are not named stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IdentityChange {
     /// Its public key.
     pub pubkey: Option<PublicKey>,
-    /// Where it can be reached.
+    /// The addresses at which it can be reached.
     pub address: Option<Vec<String>>,
 }
 
-/// What came of an identity that was to be made or changed.
+/// The result of creating or changing an identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdentityStored {
     /// It has this number.
     Stored(IdentityId),
-    /// There is none with that number, or another program wrote it and it is refused. Nothing was done.
+    /// No identity has this number, or another program wrote it and hero refuses it. Nothing was done.
     Missing,
     /// Another identity has the public key. Nothing was done.
     Taken(IdentityId),
-    /// There are as many as may be. Nothing was done.
+    /// The limit of identities is reached. Nothing was done.
     Full,
-    /// The last number was given. Nothing was done.
+    /// The last possible number was given out. Nothing was done.
     NoNumber,
-    /// Other programs have so many numbers in a row that the next call goes on looking for one. Nothing was done.
+    /// Other programs have taken so many numbers in a row that the next call must continue the search. Nothing was done.
     Later,
 }
 
 impl Access<'_> {
-    /// Makes an identity. `holders` says which numbers of some have roles already, because another program has given them some: nobody gets such a number, and
-    /// nothing is stored under one.
+    /// Creates an identity. `holders` returns those of some numbers that have roles already, because another program granted them: no
+    /// identity gets such a number, and nothing is stored under one.
     pub async fn new_identity(
         self,
         change: &IdentityChange,
@@ -65,12 +65,12 @@ impl Access<'_> {
         }
     }
 
-    /// Changes the identity that has this number.
+    /// Changes the identity with this number.
     pub async fn set_identity(self, id: IdentityId, change: &IdentityChange) -> Result<IdentityStored, Error> {
         self.identity_stored(&self.change_of(Some(id), change)).await
     }
 
-    /// The last number that was given here; 0 where that is not known, which the function finds out.
+    /// Returns the last number that was given out here; 0 if it is unknown, in which case the function finds it.
     async fn last_identity(self) -> Result<u32, Error> {
         let last: Text = self.0.unspoilt(self.0.commands.call(redis::cmd("HGET").arg(self.0.keys.access()).arg("last")).await)?;
         Ok(last.parse().unwrap_or(0))

@@ -7,24 +7,24 @@ use hero_model::{Name, StoredObject};
 
 const FUNCTION: Function = Function("set_object");
 
-/// What came of an object that was to be stored.
+/// The result of storing an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectStored {
     /// It is stored.
     Stored,
-    /// Other fields have an index than those that have entries here. Nothing was done.
+    /// The indexed fields are not the ones that have entries here. Nothing was done.
     Stale,
-    /// There are as many collections as may be. Nothing was done.
+    /// The limit of collections is reached. Nothing was done.
     Full,
-    /// All objects would have more bytes than they may, which are so many. Nothing was done.
+    /// All objects together would exceed this limit of bytes. Nothing was done.
     Large(u64),
     /// The context is being deleted. Nothing was done.
     Closed,
 }
 
 impl Objects<'_> {
-    /// Stores an object in place of the one that has its id, together with its entries in the indexes of the collection: one of each field
-    /// that has an index. A host call that was asked before is answered as it was then.
+    /// Stores an object in place of the one with its id, with its entries in the indexes of the collection: one for each indexed field. A
+    /// repeated host call gets the same answer as before.
     pub async fn set(
         self,
         collection: &Name,

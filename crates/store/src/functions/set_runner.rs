@@ -7,24 +7,24 @@ use hero_model::{RunnerChange, RunnerId};
 
 const FUNCTION: Function = Function("set_runner");
 
-/// What came of a runner that was to be made or changed.
+/// The result of creating or changing a runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunnerStored {
     /// It has this number.
     Stored(RunnerId),
-    /// There is none with that number. Nothing was done.
+    /// No runner has this number. Nothing was done.
     Missing,
-    /// It would be elsewhere, but nobody said where. Nothing was done.
+    /// It would be a remote runner without an address. Nothing was done.
     Nowhere,
-    /// Another one has the topic, or may get it: this one. Nothing was done.
+    /// Another runner has the topic, or may get it: this one. Nothing was done.
     Taken(RunnerId),
-    /// There are as many as may be. Nothing was done.
+    /// The limit of runners is reached. Nothing was done.
     Full,
     /// There is no number left for it. Nothing was done.
     NoNumber,
 }
 
-/// What is given, by its name in Redis.
+/// Returns the given fields, by their names in Redis.
 fn fields(change: &RunnerChange) -> impl Iterator<Item = (&'static str, String)> {
     [
         ("type", change.script_type.as_ref().map(ToString::to_string)),
@@ -40,7 +40,7 @@ fn fields(change: &RunnerChange) -> impl Iterator<Item = (&'static str, String)>
 }
 
 impl Runners<'_> {
-    /// Makes a runner, or changes the one that has this number.
+    /// Creates a runner, or changes the one with this number.
     pub async fn set(self, id: Option<RunnerId>, change: &RunnerChange) -> Result<RunnerStored, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(id.map_or(0, |id| id.0));

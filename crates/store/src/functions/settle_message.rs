@@ -7,21 +7,21 @@ use hero_model::{ErrorKind, MessageKey, SignerKey};
 
 const FUNCTION: Function = Function("settle_message");
 
-/// What became of a message that was sent.
+/// The outcome of sending a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
-    /// The other side has stored it; whose key it said to have.
+    /// The other side has stored it, with the key that it said to have.
     Stored(Option<SignerKey>),
-    /// It has not arrived, and will not: what is said of it, and of the job that is away with it.
+    /// It has not arrived, and will not. The message and the job that is away with it get this error.
     Failed(ErrorKind, String),
-    /// Nobody has said in time that it has arrived, which it may have: what is said of it, and of the job that is away with it.
+    /// No receipt came in time, although the message may have arrived. The message and the job that is away with it get this error.
     Over(String),
-    /// It did not arrive, and is sent again after so long.
+    /// It did not arrive, and is sent again after this time.
     Later(Duration),
 }
 
 impl Messages<'_> {
-    /// Records what became of a message that a node has in hand. Says whether that was news.
+    /// Records the outcome of a message that a node was sending. Returns whether it was new.
     pub async fn settle(self, node: &str, message: MessageKey, settled: &Settled) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(node).arg(message.to_string());

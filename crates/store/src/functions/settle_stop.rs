@@ -7,19 +7,19 @@ use hero_model::MessageKey;
 
 const FUNCTION: Function = Function("settle_stop");
 
-/// What became of telling the other side that a job was stopped which is away.
+/// The outcome of telling the other side that a job that is away was stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopTold {
-    /// It knows.
+    /// The other side knows it.
     Told,
-    /// It will not be told, for this reason.
+    /// The other side will not be told, for this reason.
     Over(String),
-    /// It is told again after so long.
+    /// The other side is told again after this time.
     Later(Duration),
 }
 
 impl Messages<'_> {
-    /// Records what became of telling the other side that the job of a message was stopped. Says whether it was to be told.
+    /// Records the outcome of telling the other side that the job of a message was stopped. Returns whether it was still to be told.
     pub async fn settle_stop(self, message: MessageKey, told: &StopTold) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(message.to_string());

@@ -10,7 +10,7 @@ use hero_model::{JobId, Status};
 
 const FUNCTION: Function = Function("start");
 
-/// What became of a job that was to be started.
+/// The result of starting a job.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Started {
     /// It is in its queue, or waits for its time or for others.

@@ -7,12 +7,12 @@ use hero_model::{JobId, Status};
 
 const FUNCTION: Function = Function("stop");
 
-/// What became of a stop request.
+/// The result of a stop request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stopping {
-    /// The job had not started; it has ended.
+    /// The job had not started, and has ended now.
     Stopped,
-    /// The actor that runs the job was told.
+    /// The actor that runs the job was asked to stop it.
     Asked,
     /// The job had ended before.
     Ended(Status),
@@ -21,7 +21,7 @@ pub enum Stopping {
 }
 
 impl Jobs<'_> {
-    /// Stops a job that has not ended. Waiters of this server are told.
+    /// Stops a job that has not ended. Waiters of this server are notified.
     pub async fn stop(self, job: &JobId) -> Result<Stopping, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str());

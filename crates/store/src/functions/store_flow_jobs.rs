@@ -8,11 +8,11 @@ use hero_model::FlowId;
 
 const FUNCTION: Function = Function("store_flow_jobs");
 
-/// How many jobs, and about how many bytes, one call stores.
+/// The number of jobs, and the approximate number of bytes, that one call stores.
 const AT_ONCE: (usize, usize) = (64, 256 * 1024);
 
 impl Flows<'_> {
-    /// Stores the hashes of the jobs of a flow that was just made, in the runner layout. False: its making was given up.
+    /// Stores the hashes of the jobs of a new flow, in the runner layout. Returns false if the creation of the flow was given up.
     pub async fn store_jobs(self, flow: FlowId, new: &NewFlow<'_>, numbers: &[u32]) -> Result<bool, Error> {
         let mut dependents: Vec<Vec<u32>> = vec![Vec::new(); new.jobs.len()];
         for (job, number) in new.jobs.iter().zip(numbers) {
@@ -22,7 +22,7 @@ impl Flows<'_> {
                 }
             }
         }
-        // As that specification names them, wherever they are.
+        // The names of the specification, without the prefix of the context.
         let key = |place: &usize| numbers.get(*place).map(|number| format!("job:{}:{number}", new.caller));
         let mut places = (0..new.jobs.len().min(numbers.len())).peekable();
         while places.peek().is_some() {
@@ -54,14 +54,14 @@ impl Flows<'_> {
     }
 }
 
-/// What the coordinator's specification has in the hash of a job, besides what all jobs of a flow have.
+/// Returns the fields of the coordinator's specification for a job, besides those that all jobs of a flow have.
 fn runner_fields(job: &NewFlowJob) -> Vec<(&'static str, String)> {
     let spec = &job.spec;
     let mut fields = vec![
         ("script", spec.script.clone()),
         ("script_type", spec.script_type.to_string()),
         ("timeout", spec.timeout.map_or_else(String::new, whole)),
-        // That specification has a byte for it.
+        // The specification has one byte for it.
         ("retries", spec.retries.min(u8::MAX.into()).to_string()),
         ("env_vars", json(&spec.env_vars)),
     ];

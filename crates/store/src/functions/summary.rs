@@ -14,17 +14,17 @@ const FUNCTION: Function = Function("summary");
 
 /// The most jobs that one call reads.
 const CHUNK: usize = 128;
-/// A call that has read so many bytes reads no further job.
+/// After this many bytes, a call reads no further job.
 const BYTES: usize = 256 * 1024;
-/// No value in a summary is longer.
+/// The longest value in a summary.
 const SUMMARY: usize = 1024;
 impl Jobs<'_> {
-    /// The first of these jobs, at least one, as they are shown in lists: without what is long, which `truncated` names.
+    /// Returns the first of these jobs, at least one, as lists show them: without long values, which `truncated` names.
     pub async fn summaries(self, jobs: &[JobId]) -> Result<Vec<Option<Job>>, Error> {
         Ok(self.read(jobs, &SHOWN, SUMMARY, BYTES).await?.0)
     }
 
-    /// A few fields of these jobs. Everything else, and what is longer than `longest`, is as if it had never been set.
+    /// Returns a few fields of these jobs. Other fields, and values that are longer than `longest`, count as unset.
     pub async fn parts(self, jobs: &[JobId], fields: &[&str], longest: usize) -> Result<Vec<Option<Job>>, Error> {
         let mut parts = Vec::with_capacity(jobs.len());
         while parts.len() < jobs.len() {
@@ -33,12 +33,12 @@ impl Jobs<'_> {
         Ok(parts)
     }
 
-    /// The same of the first of these jobs, at least one, and how many bytes that was.
+    /// Returns the same for the first of these jobs, at least one, and the number of bytes read.
     pub(crate) async fn first_parts(self, jobs: &[JobId], fields: &[&str], longest: usize) -> Result<(Vec<Option<Job>>, usize), Error> {
         self.read(jobs, fields, longest, BYTES.max(longest)).await
     }
 
-    /// A job whose values have so many bytes at most; of a larger one, how many they are.
+    /// Returns a job whose values have at most this many bytes; for a larger job, the number of its bytes.
     pub async fn within(self, id: &JobId, bytes: usize) -> Result<Option<Result<Job, usize>>, Error> {
         let Some(job) = self.read(std::slice::from_ref(id), &SHOWN, bytes, bytes).await?.0.into_iter().flatten().next() else {
             return Ok(None);
@@ -70,7 +70,7 @@ impl Jobs<'_> {
             return Err(super::unexpected("summary", &answers.len()));
         }
         let bytes = answers.iter().flatten().map(Text::bytes).sum();
-        // The first value of an answer says which are not whole.
+        // The first value of an answer lists the fields that are not whole.
         let at = fields.iter().position(|field| *field == "env_vars");
         let masked = at.map_or(0, |at| answers.iter().filter_map(|answer| Some(answer.get(at + 1)?.bytes())).sum());
         let (jobs, fields) = (jobs.to_vec(), fields.iter().map(ToString::to_string).collect::<Vec<_>>());
@@ -85,7 +85,7 @@ fn summary(id: &JobId, fields: &[String], answer: Vec<Text>) -> Option<Job> {
     let values: HashMap<String, Text> =
         fields.iter().zip(values).filter(|(_, value)| value.0.is_some()).map(|(field, value)| (field.clone(), value)).collect();
     let mut job = job(id, values);
-    // Parts of an error are one value of the job.
+    // The parts of an error are one value of the job.
     job.truncated = partial.split_whitespace().map(|field| if field.starts_with("error_") { "error" } else { field }.to_owned()).collect();
     job.truncated.dedup();
     Some(job)

@@ -5,8 +5,8 @@ use crate::{Error, Inner};
 const FUNCTION: Function = Function("take_spoilt");
 
 impl Inner {
-    /// The keys of another type that functions have met since this was asked for last: those that they left out, and those that they deleted. Where Redis takes
-    /// no library, scripts keep none beyond a call.
+    /// Returns and resets the keys of another type that functions have met: those that they left out, and those that they deleted. If Redis
+    /// refuses the library, scripts keep no such lists beyond a call.
     pub(crate) async fn take_spoilt(&self) -> Result<[Vec<String>; 2], Error> {
         if self.commands.home().library_refusal.lasts() {
             return Ok(Default::default());

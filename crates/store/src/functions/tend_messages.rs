@@ -7,23 +7,23 @@ use hero_model::MessageKey;
 
 const FUNCTION: Function = Function("tend_messages");
 
-/// What stands in the lists of messages.
+/// The state of the lists of messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tended {
-    /// Whether something happened.
+    /// Whether anything changed.
     pub moved: bool,
-    /// How many jobs that came by a message are still to be answered.
+    /// The number of jobs from messages whose results are still to be sent.
     pub unanswered: u64,
-    /// How many messages have come that nobody fetched.
+    /// The number of incoming messages that were not fetched.
     pub unread: u64,
-    /// Those of whose stop the other side is to be told now.
+    /// The messages of whose stop the other side is to be told now.
     pub stops: Vec<MessageKey>,
-    /// What this node has in hand, the newest first.
+    /// The messages that this node is sending, the newest first.
     pub in_hand: Vec<MessageKey>,
 }
 
 impl Messages<'_> {
-    /// Brings messages on, and takes some to be sent by a node, which has `most` in hand at most.
+    /// Advances messages, and takes some for a node to send, which sends `most` at a time at most.
     pub async fn tend(self, node: &str, most: usize) -> Result<Tended, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(node).arg(most);

@@ -7,7 +7,8 @@ use hero_model::ScheduleId;
 const FUNCTION: Function = Function("unschedule");
 
 impl Schedules<'_> {
-    /// Deletes a schedule, and says whether it existed. An occurrence of it that another server is firing right now has its job or has none.
+    /// Deletes a schedule, and returns whether it existed. If another server is just firing an occurrence, its job may or may not be
+    /// created.
     pub async fn unschedule(self, id: &ScheduleId) -> Result<bool, Error> {
         self.call_unschedule(id, "").await
     }

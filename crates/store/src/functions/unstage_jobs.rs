@@ -8,7 +8,7 @@ use hero_model::JobId;
 
 const FUNCTION: Function = Function("unstage_jobs");
 
-/// A group that is being staged. Who leaves it, because the caller has gone, has it taken away.
+/// A group that is being staged. If it is dropped because the caller has gone, it is removed.
 pub(super) struct Staging {
     store: Arc<Inner>,
     group: JobId,
@@ -21,7 +21,7 @@ impl Staging {
         Self { store: Arc::clone(store), group: group.id.clone(), many: group.jobs.len(), is_left: true }
     }
 
-    /// Ends it, and takes away what is staged.
+    /// Ends the staging, and removes the staged jobs if asked to.
     pub(super) async fn end(mut self, is_taken_away: bool) {
         if is_taken_away {
             self.store.unstage(&self.group, self.many).await;
@@ -32,7 +32,7 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // In a process that ends the releaser of another one does it.
+        // If this process is ending, the releaser of another one removes the group.
         if self.is_left
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
@@ -43,7 +43,7 @@ impl Drop for Staging {
 }
 
 impl Inner {
-    /// Takes away what was staged of a group, as far as that is possible now. What is left the releaser takes away.
+    /// Removes the staged jobs of a group, as far as that is possible now. The releaser removes the rest.
     async fn unstage(&self, group: &JobId, many: usize) {
         let mut left = many;
         while left > 0 {

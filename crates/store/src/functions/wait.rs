@@ -16,20 +16,20 @@ fn seen(job: &JobId, answer: Vec<Text>) -> JobView {
     if matches!(&*answer, [_, long] if long.0.as_deref() == Some("long")) { JobView::Long } else { look(job, answer) }
 }
 
-/// The values of a job in an answer.
+/// The number of values of a job in an answer.
 const FIELDS: usize = 14;
 
-/// Outputs that are longer are read by few at once: they would pile up here and in Redis.
+/// Longer outputs are read by only a few readers at once, because they would pile up here and in Redis.
 const LONG: usize = 64 * 1024;
-/// How many read one of those at once.
+/// The number of these readers.
 pub(crate) const READERS: usize = 4;
-/// How many calls of [`Jobs::look`] are on their way at once.
+/// The most concurrent calls of [`Jobs::look`].
 const AT_ONCE: usize = 256;
-/// How long one waits to read a long output.
+/// The time limit of the wait for a long output.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Jobs<'_> {
-    /// How a job ended, if it has. If not, this server is told when it does.
+    /// Returns the end of a job, if it has ended. If not, this server is notified when it ends.
     pub async fn wait(self, job: &JobId) -> Result<JobView, Error> {
         let answer: Vec<Text> = self.0.commands.function(&self.call_to_look(job, "", LONG)).await?;
         if answer.last().is_some_and(|last| answer.len() > FIELDS && last.0.as_deref() == Some("new")) {
@@ -38,12 +38,12 @@ impl Jobs<'_> {
         Ok(seen(job, answer))
     }
 
-    /// How a job ended, if it has.
+    /// Returns the end of a job, if it has ended.
     pub async fn look(self, job: &JobId) -> Result<JobView, Error> {
         Ok(seen(job, self.0.commands.function(&self.call_to_look(job, "only look", LONG)).await?))
     }
 
-    /// The status of a job, or nothing if there is none.
+    /// Returns the status of a job, or nothing if there is none.
     pub async fn status(self, job: &JobId) -> Result<Option<Status>, Error> {
         Ok(match self.look(job).await? {
             JobView::Long | JobView::Ended(JobEnd::Finished(_)) => Some(Status::Finished),
@@ -59,7 +59,8 @@ impl Jobs<'_> {
         call
     }
 
-    /// How a job ended, if it has, with an output of so many bytes at most. Callers see to it that few ask for one client at once.
+    /// Returns the end of a job, if it has ended, with an output of at most this many bytes. The callers limit the number of concurrent
+    /// calls for one client.
     pub async fn whole(self, job: &JobId, bytes: usize) -> Result<JobView, Error> {
         let reader = tokio::time::timeout(PATIENCE, self.0.readers.acquire()).await;
         let _reader = reader.map_err(|_| Error::Deadline(PATIENCE))?;
@@ -68,7 +69,7 @@ impl Jobs<'_> {
         Ok(seen(job, self.0.commands.function(&call).await?))
     }
 
-    /// Those of some jobs that have ended or are gone, and how.
+    /// Returns those of some jobs that have ended or are gone, each with its end.
     ///
     /// For most jobs one command shows that they have not ended. It costs Redis a fiftieth of the function.
     pub async fn look_for_ends(self, jobs: &[JobId]) -> Result<Vec<(JobId, JobView)>, Error> {
@@ -93,7 +94,7 @@ impl Jobs<'_> {
         stream::iter(jobs.to_vec()).map(|job| async move { self.look(&job).await }).buffered(AT_ONCE).try_collect().await
     }
 
-    /// Tells the waiters in this process how a job ended, as its hash says. A failure is left to the sweeper.
+    /// Tells the waiters in this process about the end of a job, as its hash has it. The sweeper makes up for a failure.
     pub(crate) fn tell_by_reading(self, job: JobId) {
         if !self.0.inbox.awaits(&job) {
             return;

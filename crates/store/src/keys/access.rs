@@ -1,6 +1,6 @@
 //! Keys of identities, their tokens and their rights. Functions build them, too.
 //!
-//! Identities and tokens belong to no context: they are in that of context 0.
+//! Identities and tokens belong to no context: their keys are those of context 0.
 
 use super::Keys;
 use hero_model::IdentityId;
@@ -16,7 +16,7 @@ impl Keys {
         self.key(format_args!("access:identities"))
     }
 
-    /// The numbers behind the last one that was given here which identities of other programs have, or had.
+    /// The numbers after the last one given out here that identities of other programs have, or had.
     pub fn taken_numbers(&self) -> String {
         self.key(format_args!("access:numbers"))
     }
@@ -36,12 +36,12 @@ impl Keys {
         self.key(format_args!("access:tokens:of:{id}"))
     }
 
-    /// That a nonce was used to log in.
+    /// The mark that a nonce was used to log in.
     pub fn nonce(&self, id: &str) -> String {
         self.key(format_args!("access:nonce:{id}"))
     }
 
-    /// Whether a key of this context is of hero, or of a layout that it serves.
+    /// Whether a key of this context belongs to hero, or to a layout that it serves.
     pub fn is_own(&self, key: &str) -> bool {
         const FAMILIES: [&str; 11] = [
             "hero:",
@@ -60,27 +60,27 @@ impl Keys {
         rest.is_some_and(|rest| matches!(rest, "msg_in" | "msg_out") || FAMILIES.iter().any(|family| rest.starts_with(family)))
     }
 
-    /// The contexts that exist: each number with the revision of its last change, or how long ago somebody began to make it.
+    /// The existing contexts: each number with the revision of its last change, or the time when its creation began.
     pub fn contexts(&self) -> String {
         self.key(format_args!("access:contexts"))
     }
 
-    /// Says that this context is being deleted, or was, so that nothing new is stored in it.
+    /// The mark that this context is being deleted, or was, so that nothing new is stored in it.
     pub fn closed(&self) -> String {
         self.key(format_args!("meta:closed"))
     }
 
-    /// Up to when the jobs that were created here have used up how many may be created.
+    /// The time up to which the jobs created here have used up the allowed rate.
     pub fn rate(&self) -> String {
         self.key(format_args!("meta:rate"))
     }
 
-    /// How many bytes the objects of this context have together.
+    /// The number of bytes of all objects of this context.
     pub fn stored(&self) -> String {
         self.key(format_args!("meta:stored"))
     }
 
-    /// What counts up: the number of the last identity, and with each change of rights the revision.
+    /// The counters: the number of the last identity, and the revision, which grows with each change of rights.
     pub fn access(&self) -> String {
         self.key(format_args!("meta:access"))
     }

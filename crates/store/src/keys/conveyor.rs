@@ -3,7 +3,7 @@ use hero_model::Name;
 
 /// The keys of the conveyor layout, under one namespace.
 ///
-/// Without a namespace they are those of conveyor itself, envelope for envelope. With one, it and a colon stand before each.
+/// Without a namespace they are exactly conveyor's own keys. A namespace and a colon go before each key.
 ///
 /// | key | type | until |
 /// | --- | --- | --- |
@@ -18,7 +18,7 @@ pub struct ConveyorKeys {
     prefix: String,
 }
 
-/// What `rel` of a conveyor job begins with, where that of another job names its parent.
+/// The prefix of `rel` in a conveyor job; in other jobs `rel` names the parent.
 const RELATION: &str = "conveyor/";
 
 impl ConveyorKeys {
@@ -27,17 +27,17 @@ impl ConveyorKeys {
         Self { prefix: namespace.map(|name| format!("{name}:")).unwrap_or_default() }
     }
 
-    /// Keys among those of a context.
+    /// Returns keys within a context.
     pub(super) fn within(keys: &Keys, namespace: Option<&Name>) -> Self {
         Self { prefix: format!("{}{}", keys.prefix(), Self::new(namespace).prefix) }
     }
 
-    /// The keys that a conveyor job's `rel` stands for.
+    /// Returns the keys that a conveyor job's `rel` names.
     pub fn parse_relation(rel: &str) -> Option<Self> {
         Some(Self { prefix: rel.strip_prefix(RELATION)?.to_owned() })
     }
 
-    /// What every key begins with. Scripts build the keys of jobs they meet from it.
+    /// The prefix of every key. Scripts build the keys of other jobs from it.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
@@ -47,7 +47,7 @@ impl ConveyorKeys {
         format!("{}queue:{name}", self.prefix)
     }
 
-    /// Jobs whose time is to come.
+    /// Jobs that wait for their time.
     pub fn scheduled(&self) -> String {
         format!("{}scheduled", self.prefix)
     }
@@ -62,7 +62,7 @@ impl ConveyorKeys {
         format!("{}jobs:{uuid}:children", self.prefix)
     }
 
-    /// The children of a job that may run and are not closed.
+    /// The children of a job that may run and have not closed.
     pub fn active(&self, uuid: &str) -> String {
         format!("{}jobs:{uuid}:active", self.prefix)
     }
@@ -77,12 +77,12 @@ impl ConveyorKeys {
         format!("{}failed", self.prefix)
     }
 
-    /// What the keys of children, active children and continuations look like, for SCAN.
+    /// The pattern of the keys of children, active children and continuations, for SCAN.
     pub fn relations_pattern(&self) -> String {
         format!("{}jobs:*:*", self.prefix)
     }
 
-    /// The job that a key of children, active children or continuations belongs to.
+    /// Returns the job to which a key of children, active children or continuations belongs.
     pub fn parse_relations<'k>(&self, key: &'k str) -> Option<&'k str> {
         let rest = key.strip_prefix(&*self.prefix)?.strip_prefix("jobs:")?;
         [":children", ":active", ":onComplete"].iter().find_map(|what| rest.strip_suffix(what))

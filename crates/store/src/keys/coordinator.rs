@@ -14,7 +14,7 @@ impl Keys {
         self.key(format_args!("meta:runners"))
     }
 
-    /// The topics that runners have of their own, by the numbers of those.
+    /// The topics of runners that have their own, by the numbers of the runners.
     pub fn topics(&self) -> String {
         self.key(format_args!("meta:topics"))
     }
@@ -24,17 +24,17 @@ impl Keys {
         format!("{}message:{caller}:{number}", self.prefix)
     }
 
-    /// The messages of a status, by when they got it.
+    /// The messages of a status, by the time when they got it.
     pub fn messages_of(&self, status: MessageStatus) -> String {
         self.key(format_args!("messages:{status}"))
     }
 
-    /// The messages that came and were not fetched.
+    /// The incoming messages that were not fetched.
     pub fn msg_in(&self) -> String {
         format!("{}msg_in", self.prefix)
     }
 
-    /// The messages that are to go out.
+    /// The outgoing messages.
     pub fn msg_out(&self) -> String {
         format!("{}msg_out", self.prefix)
     }
@@ -49,22 +49,22 @@ impl Keys {
         self.key(format_args!("q:sent:{group}"))
     }
 
-    /// Those of a runner with jobs whose result is awaited, by the time when it is over.
+    /// The messages with jobs of a runner whose result is awaited, by the end of the wait.
     pub fn awaited(&self, group: &str) -> String {
         self.key(format_args!("q:awaited:{group}"))
     }
 
-    /// Messages of type job whose result is awaited, by the time when it is over.
+    /// Messages of type job whose result is awaited, by the end of the wait.
     pub fn open_messages(&self) -> String {
         self.key(format_args!("q:messages"))
     }
 
-    /// Jobs that came by a message and are still to be answered, by the time to look at them.
+    /// Jobs from messages whose results are still to be sent, by the time of the next check.
     pub fn answers(&self) -> String {
         self.key(format_args!("q:answers"))
     }
 
-    /// Jobs that came by a message and have ended.
+    /// Jobs from messages that have ended.
     pub fn results(&self) -> String {
         self.key(format_args!("q:results"))
     }
@@ -74,42 +74,43 @@ impl Keys {
         self.key(format_args!("q:resting"))
     }
 
-    /// Messages that go out and of which nobody has said what became of them, by the time when they end.
+    /// Outgoing messages without a known outcome, by the time when they end.
     pub fn unsent(&self) -> String {
         self.key(format_args!("q:unsent"))
     }
 
-    /// The groups of runners that have stops to be told, by the time when the next of those is.
+    /// The groups of runners with stops to tell, by the time when the next one is told.
     pub fn stops(&self) -> String {
         self.key(format_args!("q:stops"))
     }
 
-    /// Messages with jobs of a runner that were stopped here, by the time when their other side is told.
+    /// Messages with jobs of a runner that were stopped here, by the time when the other side is told.
     pub fn stops_of(&self, group: &str) -> String {
         self.key(format_args!("q:stops:{group}"))
     }
 
-    /// The name here of a message that came by a number that another one has.
+    /// The local name of a message that arrived with a number that another one has.
     pub fn came(&self, known: &str) -> String {
         self.key(format_args!("came:{known}"))
     }
 
-    /// The messages that came, each the beginning of its signer's key and its nonce, by the time until which they may come again.
+    /// The messages that arrived, each named by the beginning of its signer's key and its nonce, by the time until which they may arrive
+    /// again.
     pub fn nonces(&self) -> String {
         self.key(format_args!("meta:nonces"))
     }
 
-    /// How many of those there are of each signer, and of all.
+    /// The number of those messages, of each signer and of all.
     pub fn known(&self) -> String {
         self.key(format_args!("meta:known"))
     }
 
-    /// The nodes that send messages of this context, by when they last looked.
+    /// The nodes that send messages of this context, by the time of their last check.
     pub fn nodes(&self) -> String {
         self.key(format_args!("meta:nodes"))
     }
 
-    /// The envelopes that lie here for a node, by when they were put: `in` is whoever serves the context.
+    /// The envelopes for a node, by the time when they were put; `in` is the node that serves the context.
     pub fn envelopes(&self, whom: &str) -> String {
         self.key(format_args!("bus:box:{whom}"))
     }
@@ -119,17 +120,17 @@ impl Keys {
         self.key(format_args!("bus:letter:{whom}:{nonce}"))
     }
 
-    /// What became of an envelope.
+    /// The receipt of an envelope.
     pub fn receipt(&self, nonce: &str) -> String {
         self.key(format_args!("bus:receipt:{nonce}"))
     }
 
-    /// The last number that an object of this kind was given.
+    /// The last number given to an object of this kind.
     pub fn sequence(&self, kind: &str) -> String {
         self.key(format_args!("seq:{kind}"))
     }
 
-    /// What counts up with each change of what servers follow, by kind.
+    /// The revisions that servers follow, by kind; each grows with every change.
     pub fn revisions(&self) -> String {
         self.key(format_args!("meta:revisions"))
     }

@@ -19,7 +19,7 @@ impl Keys {
         self.key(format_args!("meta:flows"))
     }
 
-    /// Flows with all of whose jobs something is to be done, by when somebody has to look.
+    /// Flows with pending work on all of their jobs, by the time when a server must check.
     pub fn flows_to_do(&self) -> String {
         self.key(format_args!("q:flows"))
     }

@@ -1,4 +1,4 @@
-//! Keys of the indexes that lists are made from. Functions build them, too.
+//! Keys of the indexes of lists. Functions build them, too.
 
 use super::Keys;
 use hero_model::Timestamp;
@@ -14,22 +14,23 @@ impl Keys {
         self.key(format_args!("index:{hour}"))
     }
 
-    /// The jobs of a status, by the time since when they are in the index of an hour.
+    /// The jobs of a status, by the time when they entered the index of an hour.
     pub fn index_of_status(&self, status: &str) -> String {
         self.key(format_args!("index:{status}"))
     }
 
-    /// How far the times that foreign programs gave their jobs are from those at which they came into the index of an hour; the key has an older word for it.
+    /// The differences between the times that foreign programs gave their jobs and the times when these entered the index of an hour; the
+    /// key has an older word for it.
     pub fn time_offsets(&self) -> String {
         self.key(format_args!("meta:strays"))
     }
 
-    /// The indexes that exist, by their keys.
+    /// The existing indexes, by their keys.
     pub fn hours(&self) -> String {
         self.key(format_args!("meta:hours"))
     }
 
-    /// The hour that an index key names.
+    /// Returns the hour that an index key names.
     pub fn parse_index<'k>(&self, key: &'k str) -> Option<&'k str> {
         let hour = key.strip_prefix(&*self.prefix)?.strip_prefix("hero:index:")?;
         (hour.len() == 10 && hour.bytes().all(|byte| byte.is_ascii_digit())).then_some(hour)

@@ -1,9 +1,9 @@
-//! What type each key has that is named by no id: so those that another program has made something else of are found without a search.
+//! The type of each key without an id in its name. With it, keys that other programs have spoilt are found without a search.
 
 use super::Keys;
 use hero_model::MessageStatus;
 
-/// The type of a key, as Redis calls it.
+/// The type of a key, in the words of Redis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `string`
@@ -21,7 +21,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word of Redis.
+    /// Returns the word of Redis.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Text => "string",
@@ -33,7 +33,7 @@ impl Kind {
         }
     }
 
-    /// What is wrong with a key of another type.
+    /// Returns the error text for a key of another type.
     pub(crate) const fn is_another(self) -> &'static str {
         match self {
             Self::Text => "has to be a string and is of another type",
@@ -46,7 +46,7 @@ impl Kind {
     }
 }
 
-/// Those whose names are the same in each context.
+/// The keys with the same name in each context.
 const FIXED: [(Kind, &[&str]); 6] = [
     (Kind::Text, &["meta:identity", "meta:reaped", "meta:closed", "meta:rate", "meta:stored"]),
     (Kind::List, &["q:release", "q:created", "q:results"]),
@@ -100,13 +100,13 @@ const FIXED: [(Kind, &[&str]); 6] = [
     (Kind::Hash, &["meta:strays", "meta:access", "meta:known", "meta:revisions", "access:pubkeys", "access:tokens"]),
     (Kind::Stream, &["events"]),
 ];
-/// Those of messages.
+/// The statuses of messages.
 const STATUSES: [MessageStatus; 4] =
     [MessageStatus::Dispatched, MessageStatus::Acknowledged, MessageStatus::Error, MessageStatus::Processed];
-/// What is counted in `hero:seq:{kind}`.
+/// The kinds that `hero:seq:{kind}` counts.
 const COUNTED: [&str; 4] = ["runner", "flow", "message", "job"];
 
-/// Those that are named with an id: how they begin and end, and their types. The first that fits counts.
+/// The keys with an id in their names: how they begin and end, and their types. The first match counts.
 const NAMED: [(&str, &str, Kind); 47] = [
     ("hero:job:actor_queue:", "", Kind::List),
     ("hero:q:work:", "", Kind::List),
@@ -158,7 +158,7 @@ const NAMED: [(&str, &str, Kind); 47] = [
 ];
 
 impl Keys {
-    /// The type of a key that is named with an id; nothing for one of somebody else.
+    /// Returns the type of a key with an id in its name; nothing for a key of another program.
     pub fn kind_of(&self, key: &str) -> Option<Kind> {
         let name = key.strip_prefix(&self.prefix)?;
         let is_index = name.strip_prefix("hero:osis:").and_then(|rest| rest.split_once(':')).map(|(_, what)| what.starts_with("index:"));
@@ -166,14 +166,14 @@ impl Keys {
         match (self.parse_job(key), is_index) {
             (Some(_), _) => Some(Kind::Hash),
             (None, Some(true)) => Some(Kind::Sorted),
-            // That of a collection.
+            // The key of a collection.
             (None, None) if name.starts_with("hero:osis:") => Some(Kind::Hash),
-            // That of a worker.
+            // The key of a worker.
             (None, _) => known.or_else(|| name.starts_with("hero:job:").then_some(Kind::List)),
         }
     }
 
-    /// Each key that is named by no id, and its type. Some are in context 0 only.
+    /// Returns each key without an id in its name, with its type. Some exist only in context 0.
     pub fn kinds(&self) -> Vec<(String, Kind)> {
         let mut all: Vec<(String, Kind)> =
             FIXED.iter().flat_map(|(kind, names)| names.iter().map(|name| (self.key(format_args!("{name}")), *kind))).collect();

@@ -1,7 +1,7 @@
 use super::Keys;
 use hero_model::{JobId, Name, ScriptType};
 
-/// Keys of other layouts. Their names are theirs; the prefix is ours, where several contexts share a database.
+/// Keys of other layouts. The layouts define their names; hero adds a prefix where several contexts share a database.
 impl Keys {
     /// The legacy queue of a worker.
     pub fn work_queue(&self, worker: &str) -> String {
@@ -38,7 +38,7 @@ impl Keys {
         format!("{}rhai_task_details:{id}", self.prefix())
     }
 
-    /// Where a rhailib worker pushes the reply to one task.
+    /// The list to which a rhailib worker pushes the reply to one task.
     pub fn rhai_reply(&self, id: &JobId) -> String {
         format!("{}rhai_reply:{id}", self.prefix())
     }

@@ -9,7 +9,7 @@ impl Keys {
         self.key(format_args!("meta:collections"))
     }
 
-    /// What is known of a collection.
+    /// The hash of a collection.
     pub fn collection(&self, name: &Name) -> String {
         self.key(format_args!("osis:{name}"))
     }

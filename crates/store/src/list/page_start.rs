@@ -4,12 +4,12 @@ use std::str::FromStr;
 use crate::of_status::Since;
 use hero_model::JobId;
 
-/// Where a page of jobs begins, which is what its cursor says.
+/// The start of a page of jobs, as a cursor names it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum PageStart {
     /// The next job is the one before a position in the index of an hour: `{hour}-{end}`.
     Hour(String, usize),
-    /// The next job is this one, or the first that came before it, of those of a status: `{time}.{id}`.
+    /// The next job is this one, or the next older one, among those of a status: `{time}.{id}`.
     Since(Since),
 }
 

@@ -7,36 +7,36 @@ use crate::views::Maintenance;
 use crate::{Error, Inner};
 use hero_model::{JobFilter, Timestamp};
 
-/// How far jobs in an index may be out of order without a note of it, ms: servers of another version wrote times of their own clocks, and foreign jobs
-/// that are off by less are not noted.
+/// The largest disorder of jobs in an index that is not recorded, in ms: servers of another version used their own clocks, and smaller
+/// offsets of foreign jobs are not recorded.
 const NEAR: i64 = 2000;
 /// An hour in milliseconds.
 const HOUR: i64 = 3_600_000;
 
-/// When jobs within the bounds of a filter came into the index, in milliseconds.
+/// The times when jobs within the bounds of a filter entered the index, in milliseconds.
 ///
-/// Mostly that is when they were created. But a foreign job was created before it came into the index, by another clock; and where Redis' clock was
-/// set back, jobs are not in the order of their times.
+/// Mostly these are the times of creation. But a foreign job was created before it entered the index, by another clock, and after a setback
+/// of Redis' clock jobs are not in the order of their times.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Times {
     since: Option<i64>,
     until: Option<i64>,
-    /// How far the times of foreign jobs in an hour are ahead and behind, and of all jobs where Redis' clock was set back.
+    /// The offsets of the times in an hour, ahead and behind: those of foreign jobs, and those of all jobs after a setback of Redis' clock.
     offsets: HashMap<String, (i64, i64)>,
 }
 
 impl Times {
-    /// Those of a filter. Redis is asked only if it has bounds.
+    /// Returns the times for a filter. Redis is asked only if the filter has bounds.
     pub(super) async fn of(store: &Arc<Inner>, filter: &JobFilter) -> Result<Self, Error> {
         let (since, until) = (filter.created_after.map(Timestamp::as_millis), filter.created_before.map(Timestamp::as_millis));
         if since.is_none() && until.is_none() {
             return Ok(Self::default());
         }
-        // Whether it was set back a moment ago.
+        // This detects a very recent setback.
         Maintenance(store).set_clock().await?;
         let keys = &store.keys;
         let noted = match store.noted_time_offsets().await {
-            // A foreign program made something else of it, which the reaper takes away.
+            // A foreign program has changed the type of the key, which the reaper removes.
             Err(error) if !error.may_pass() => HashMap::new(),
             noted => noted?,
         };
@@ -59,12 +59,12 @@ impl Times {
         start..=self.until.map_or(i64::MAX, |until| until.saturating_add(behind).saturating_add(NEAR))
     }
 
-    /// The times in the index of an hour.
+    /// Returns the times in the index of an hour.
     pub(super) fn within(&self, hour: &str) -> RangeInclusive<i64> {
         self.wide(self.offsets.get(hour).copied().unwrap_or_default())
     }
 
-    /// The times in any hour.
+    /// Returns the times in any hour.
     pub(super) fn everywhere(&self) -> RangeInclusive<i64> {
         self.wide(self.offsets.values().fold((0, 0), |most, offset| (most.0.max(offset.0), most.1.max(offset.1))))
     }
@@ -81,13 +81,13 @@ impl Times {
     }
 }
 
-/// How far jobs are ahead and behind, as functions note it.
+/// Parses offsets ahead and behind, in the format of the functions.
 fn off(text: &str) -> Option<(i64, i64)> {
     let (ahead, behind) = text.split_once(' ')?;
     Some((ahead.parse().ok()?, behind.parse().ok()?))
 }
 
-/// When an hour `yyyymmddhh` begins.
+/// Returns the beginning of an hour `yyyymmddhh`.
 fn start_of(hour: &str) -> Option<i64> {
     let part = |from, to| hour.get(from..to);
     let time = format!("{}-{}-{}T{}:00:00Z", part(0, 4)?, part(4, 6)?, part(6, 8)?, part(8, 10)?);
@@ -105,12 +105,12 @@ mod tests {
         let reached = |times: &Times| -> Vec<u32> { (8..16).filter(|hour| times.reach(&format!("20261121{hour:02}"))).collect() };
         assert_eq!(reached(&times), [10, 11, 12]);
         assert!(times.end_in("2026112112") && !times.end_in("2026112111"));
-        // Seen two hours after it was created; by a clock that is two hours fast.
+        // The first job was seen two hours after its creation; the second one had a clock two hours fast.
         times.offsets.insert("2026112114".into(), (0, 2 * HOUR));
         times.offsets.insert("2026112109".into(), (2 * HOUR, 0));
         assert_eq!(reached(&times), [9, 10, 11, 12, 14]);
         assert_eq!(times.everywhere(), times.since.unwrap() - 2 * HOUR - NEAR..=times.until.unwrap() + 2 * HOUR + NEAR);
-        // A time of nonsense reaches from everywhere to everywhere.
+        // An absurd offset covers all times.
         times.offsets.insert("2026112108".into(), (100_000_000_000_000, 0));
         assert!(times.reach("2026112108"));
         assert!(Times::default().reach("2026112108") && Times::default().reach("no hour"));

@@ -1,4 +1,4 @@
-//! Whether an append-only file is whole, as the program says that reads it.
+//! Checks whether an append-only file is whole, with the program that reads it.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -10,20 +10,20 @@ use crate::Error;
 
 /// The directory of an append-only file in a data directory.
 pub const AOF_DIRECTORY: &str = "appendonlydir";
-/// The file that names its parts.
+/// The manifest, which names its parts.
 pub const AOF_MANIFEST: &str = "appendonly.aof.manifest";
-/// The part that a copy of one moment is.
+/// The part for a copy of one moment.
 pub const AOF_BASE: &str = "appendonly.aof.1.base.rdb";
 
-/// What the manifest says of an append-only file that is this base and nothing else.
+/// Returns the manifest of an append-only file that consists only of this base.
 pub fn manifest_of_base() -> String {
     format!("file {AOF_BASE} seq 1 type b\n")
 }
 
-/// Has Redis' own program read an append-only file. Fails with what it says of one that is not whole.
+/// Lets Redis' own program read an append-only file. Fails with its output if the file is not whole.
 pub async fn check_aof(directory: &Path) -> Result<(), Error> {
     let server = program::find().await?;
-    // The server is its own checker, by the name under which it is called.
+    // The server binary is its own checker, if it is called by that name.
     let name = server.file_name().unwrap_or_default().to_string_lossy().replace("-server", "-check-aof");
     let mut command = Command::new(&server);
     command.arg0(name).arg(directory.join(AOF_MANIFEST)).stdin(Stdio::null()).kill_on_drop(true);

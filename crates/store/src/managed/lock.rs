@@ -1,4 +1,4 @@
-//! That a data directory belongs to one server at a time.
+//! The lock of a data directory, which belongs to one server at a time.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -11,12 +11,12 @@ use rustix::process::geteuid;
 
 use crate::Error;
 
-/// The file in the data directory that the server which has it keeps locked.
+/// The file in the data directory that its server keeps locked.
 const LOCK: &str = "hero.lock";
-/// Whoever only looks who has the lock has it for a moment; so long it is waited for.
+/// The time to wait for the lock. A process that only checks the holder has it for a moment.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Takes the data directory for this process. It belongs to it as long as the file is open.
+/// Takes the data directory for this process, as long as the file is open.
 pub fn take(data: &Path) -> Result<File, Error> {
     let path = data.join(LOCK);
     let failed = |error: io::Error| Error::Unsuitable(format!("{}: {error}", path.display()));
@@ -39,9 +39,9 @@ pub fn take(data: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// The lock, made if it is not there. One that root makes belongs to the owner of the directory, whose server needs it.
+/// Opens the lock, and creates it if it is missing. A lock that root creates belongs to the owner of the directory, whose server needs it.
 fn open(data: &Path, path: &Path) -> io::Result<File> {
-    // Not through a link: what is there is emptied.
+    // Links are not followed, because the file is emptied.
     let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600).custom_flags(flags);
@@ -56,7 +56,7 @@ fn open(data: &Path, path: &Path) -> io::Result<File> {
     }
 }
 
-/// Who has the data directory, as he wrote it into the lock; `None` if nobody has it.
+/// Returns the holder of the data directory, as it wrote itself into the lock; `None` if nobody holds it.
 pub fn holder(data: &Path) -> io::Result<Option<String>> {
     let path = data.join(LOCK);
     let file = match File::open(&path) {
@@ -68,7 +68,7 @@ pub fn holder(data: &Path) -> io::Result<Option<String>> {
     Ok(is_held.then(|| written(&path)))
 }
 
-/// The process that wrote itself into a lock.
+/// Returns the process that wrote itself into a lock.
 fn written(lock: &Path) -> String {
     let holder = std::fs::read_to_string(lock).unwrap_or_default();
     if holder.trim().is_empty() { "unknown".to_owned() } else { holder.trim().to_owned() }

@@ -32,7 +32,7 @@ pub use lock::{holder, take};
 pub use snapshot::snapshot;
 use socket::Socket;
 
-/// When what was acknowledged is on the disk.
+/// The moment when acknowledged writes are on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
     /// Within a second, usually.
@@ -42,54 +42,54 @@ pub enum Durability {
     Always,
 }
 
-/// What a private Redis is to be.
+/// The settings of a private Redis.
 #[derive(Debug, Clone)]
 pub struct PrivateRedis {
-    /// Where it keeps its data; made, only for its owner, if it is not there, and refused if it is open to others.
+    /// The data directory. It is created for its owner only if it is missing, and refused if it is open to others.
     pub data: PathBuf,
-    /// When what was acknowledged is on the disk.
+    /// The moment when acknowledged writes are on the disk.
     pub durability: Durability,
     /// The most memory it may use, in bytes.
     pub max_memory: u64,
-    /// This program, which confines the child.
+    /// The path of this program, which confines the child.
     pub hero: PathBuf,
 }
 
-/// A redis-server (or valkey-server) of our own: a child on a unix socket, started again when it dies.
+/// A private redis-server (or valkey-server): a child on a unix socket, restarted when it dies.
 #[derive(Debug)]
 pub struct Managed {
     endpoint: Endpoint,
     program: PathBuf,
     stop: CancellationToken,
     task: tokio::task::JoinHandle<()>,
-    /// Held as long as this server uses the directory.
+    /// The lock that is held as long as this server uses the directory.
     _lock: File,
-    /// Removed at the end, if it is not in the data directory.
+    /// The socket, removed at the end if it is not in the data directory.
     _socket: Socket,
 }
 
-/// A new child must answer within this, and then again and again while it reads its data.
+/// The time in which a new child must answer, and then again and again while it reads its data.
 const START: Duration = Duration::from_secs(60);
-/// A child that has not answered for so long is said to.
+/// A child that has not answered for this long is logged.
 const SILENT: Duration = Duration::from_secs(5);
-/// A child that was told to end has this long to flush its data.
+/// The time that a child has at its end to flush its data.
 const END: Duration = Duration::from_secs(30);
-/// The pauses between two starts of a Redis that ended.
+/// The pauses between restarts of a Redis that ended.
 const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
-/// The log of Redis is set aside at this size.
+/// The size at which the log of Redis is rotated.
 const LONGEST_LOG: u64 = 10 * 1024 * 1024;
 
-/// What a private Redis would begin with.
+/// The findings before a start of a private Redis.
 #[derive(Debug)]
 pub struct Foreseen {
-    /// The program that it would be.
+    /// The program that would run.
     pub program: PathBuf,
-    /// The process of a hero that has the data directory now, if one has.
+    /// The process of a hero that has the data directory now, if there is one.
     pub holder: Option<String>,
 }
 
 impl PrivateRedis {
-    /// What a start would find. Nothing is changed, and nothing is made.
+    /// Returns the findings before a start. It changes and creates nothing.
     pub async fn foresee(&self) -> Result<Foreseen, Error> {
         let failed = |what: &str, error: io::Error| unusable(what, &self.data, &error);
         let holder = match self.data.canonicalize() {
@@ -111,10 +111,10 @@ impl PrivateRedis {
     }
 }
 
-/// What is wrong with the data directory.
+/// The error for an unusable data directory.
 fn unusable(what: &str, data: &Path, error: &io::Error) -> Error {
     let told = format!("{what} {}: {error}", data.display());
-    // A disk may have room again. Who may do what changes by nobody's doing but the operator's.
+    // A disk may have room again. Permissions change only if the operator changes them.
     match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory | io::ErrorKind::ReadOnlyFilesystem => Error::Setting(told),
         _ => Error::Unsuitable(told),
@@ -162,17 +162,17 @@ impl Managed {
         Ok(Self { endpoint, program, stop, task, _lock: lock, _socket: socket })
     }
 
-    /// Where it is, and its password.
+    /// The address and password.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// The program that runs.
+    /// The running program.
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Ends it after it wrote everything down. Comes last.
+    /// Ends it after it has written everything to disk. This must come last.
     pub async fn stop(self) {
         self.stop.cancel();
         if self.task.await.is_err() {
@@ -181,7 +181,7 @@ impl Managed {
     }
 }
 
-/// One after another, the child processes of a private Redis.
+/// The child processes of a private Redis, one after another.
 struct Server {
     spawner: Spawner,
     hero: PathBuf,
@@ -189,13 +189,13 @@ struct Server {
     config: String,
     profile: Profile,
     socket: PathBuf,
-    /// Locked by each child for as long as it lives.
+    /// The file that each child keeps locked for as long as it lives.
     lock: PathBuf,
 }
 
 impl Server {
     async fn launch(&self, patience: Duration) -> io::Result<Child> {
-        // A socket that a killed server left before is in the way.
+        // A socket that a killed server left would be in the way.
         match std::fs::remove_file(&self.socket) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -203,17 +203,18 @@ impl Server {
         let mut command = command(&self.hero, &self.profile, &self.program, &["-"]);
         command.stdin(Stdio::piped()).stdout(self.alone(patience).await?).stderr(Stdio::null());
         let mut child = self.spawner.spawn(command).await?;
-        // The password goes through the pipe: arguments and environment can be read by others.
+        // The password goes through the pipe, because others can read arguments and environment.
         let mut stdin = child.stdin.take().ok_or_else(|| io::Error::other("the child has no standard input"))?;
         stdin.write_all(self.config.as_bytes()).await?;
         stdin.shutdown().await?;
         Ok(child)
     }
 
-    /// The lock that one child at a time has, to be its standard output, to which it writes nothing: two on one append-only file would spoil it.
+    /// Takes the lock that one child at a time holds as its standard output, to which it writes nothing: two children on one append-only
+    /// file would spoil it.
     ///
-    /// A previous server whose socket is silent may not have begun to listen, or may be ending. What it forked keeps the lock, too, and may outlive it
-    /// by long, so there is an end to waiting.
+    /// A previous server whose socket is silent may not listen yet, or may be ending. Its forked processes keep the lock, too, and may long
+    /// outlive it, so the wait has a limit.
     async fn alone(&self, patience: Duration) -> io::Result<File> {
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&self.lock)?;
         let (began, mut waits) = (Instant::now(), false);
@@ -230,7 +231,7 @@ impl Server {
         Ok(file)
     }
 
-    /// Starts it again when it dies, until it is to stop.
+    /// Restarts it when it dies, until it is to stop.
     async fn watch(self, mut child: Child, stop: CancellationToken) {
         let mut deaths = 0;
         loop {
@@ -248,7 +249,7 @@ impl Server {
                     () = tokio::time::sleep(RESTART.wait(deaths, rand::random())) => {}
                     () = stop.cancelled() => return,
                 }
-                // The one before is gone; only what it forked may still be there.
+                // The previous child is gone; only its forked processes may remain.
                 match self.launch(Duration::ZERO).await {
                     Ok(fresh) => break child = fresh,
                     Err(error) => {
@@ -263,7 +264,7 @@ impl Server {
 
 async fn end(mut child: Child) {
     if let Some(pid) = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed())) {
-        // If it has just ended by itself, that is as good.
+        // It may have just ended by itself, which is as good.
         let _ = kill_process(pid, Signal::TERM);
     }
     if tokio::time::timeout(END, child.wait()).await.is_err() {
@@ -298,7 +299,7 @@ fn config(data: &Path, socket: &Path, secret: &str, settings: &PrivateRedis) -> 
     .join("\n")
 }
 
-/// The password of the private Redis: made once, kept in a file that only its owner can read.
+/// Returns the password of the private Redis: created once, and kept in a file that only its owner can read.
 fn secret(data: &Path) -> io::Result<String> {
     let path = data.join("redis.secret");
     match std::fs::read_to_string(&path) {
@@ -323,7 +324,7 @@ async fn answers(endpoint: &Endpoint, child: &mut Child, log: &Path) -> Result<(
             match info::check(&link).await {
                 Ok(_) => return Ok(()),
                 Err(error @ Error::Unsuitable(_)) => return Err(error),
-                // However large its file is, it has to be read.
+                // However large its file is, Redis must read it.
                 Err(error) if error.is_loading() => {
                     until = Instant::now() + START;
                     if !reads.swap(true, Ordering::Relaxed) {
@@ -337,7 +338,7 @@ async fn answers(endpoint: &Endpoint, child: &mut Child, log: &Path) -> Result<(
         }
     };
     let pid = child.id();
-    // A call that nobody answers comes back late, so whoever waits for it cannot say this.
+    // A call without an answer returns late, so this separate task logs the silence.
     let saying = async {
         tokio::time::sleep(SILENT).await;
         if !reads.load(Ordering::Relaxed) {
@@ -356,7 +357,7 @@ async fn answers(endpoint: &Endpoint, child: &mut Child, log: &Path) -> Result<(
     }
 }
 
-/// A path as Redis reads it in quotes: the escapes of C.
+/// Quotes a path for Redis, with the escapes of C.
 fn quoted(path: &Path) -> String {
     let escaped = path.as_os_str().as_encoded_bytes().iter().map(|byte| match byte {
         b'"' | b'\\' | 0..b' ' | 0x7f.. => format!("\\x{byte:02x}"),
@@ -365,7 +366,7 @@ fn quoted(path: &Path) -> String {
     format!("\"{}\"", escaped.collect::<String>())
 }
 
-/// Adds what Redis itself said last.
+/// Adds the last log lines of Redis.
 fn explain(error: Error, log: &Path) -> Error {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     match text.lines().rev().find(|line| !line.trim().is_empty()) {
@@ -376,7 +377,7 @@ fn explain(error: Error, log: &Path) -> Error {
 
 fn set_log_aside(log: &Path) {
     if std::fs::metadata(log).is_ok_and(|log| log.len() > LONGEST_LOG) {
-        // Redis writes on in the old file if this fails, which harms nothing.
+        // If this fails, Redis keeps writing to the old file, which does no harm.
         let _ = std::fs::rename(log, log.with_extension("log.1"));
     }
 }

@@ -1,4 +1,4 @@
-//! That nobody but its owner reads what is in the data directory.
+//! Keeps the contents of the data directory private to its owner.
 
 use std::fs::{Metadata, Permissions};
 use std::io;
@@ -8,10 +8,10 @@ use std::path::Path;
 use crate::Error;
 use hero_process::confine::JobUser;
 
-/// What group and others may do.
+/// The permission bits of group and others.
 const OTHERS: u32 = 0o077;
 
-/// Refuses a directory that others may look into, but for one that users of contexts may pass through.
+/// Refuses a directory that others may read, except one that users of contexts may pass through.
 pub(super) fn refuse_open(data: &Path) -> Result<(), Error> {
     let found = data.metadata().map_err(|error| failed(data, &error))?;
     let mode = found.permissions().mode();
@@ -31,9 +31,9 @@ fn failed(data: &Path, error: &io::Error) -> Error {
     Error::Unsuitable(format!("cannot look at who may read {}: {error}", data.display()))
 }
 
-/// Refuses what [`refuse_open`] does, and closes the files in the directory that others could open if they got there.
+/// Refuses the same as [`refuse_open`], and closes the files in the directory that others could open if they got there.
 ///
-/// A password that was open is forgotten, so that a new one is made: somebody may have read it.
+/// An open password is deleted, so that a new one is created, because another user may have read it.
 pub(super) fn ensure(data: &Path) -> Result<(), Error> {
     refuse_open(data)?;
     let failed = |error: io::Error| failed(data, &error);
@@ -41,7 +41,7 @@ pub(super) fn ensure(data: &Path) -> Result<(), Error> {
     for directory in [data.to_owned(), data.join("appendonlydir")] {
         let Ok(entries) = std::fs::read_dir(&directory) else { continue };
         for entry in entries.flatten() {
-            // Of the entry itself: a link is not followed.
+            // The metadata of the entry itself: links are not followed.
             let Some(open) = entry.metadata().ok().filter(is_open) else { continue };
             if entry.file_name() == "redis.secret" {
                 std::fs::remove_file(entry.path()).map_err(failed)?;
@@ -63,7 +63,7 @@ fn is_open(metadata: &Metadata) -> bool {
     !metadata.is_symlink() && metadata.permissions().mode() & OTHERS != 0 && !JobUser::is_way(metadata)
 }
 
-/// A path as a shell reads it.
+/// Quotes a path for a shell.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:@,".contains(c));

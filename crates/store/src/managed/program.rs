@@ -1,4 +1,4 @@
-//! Which program a private Redis is.
+//! Finds the program of a private Redis.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -9,12 +9,12 @@ use tokio::process::Command;
 
 use crate::Error;
 
-/// A server says its version within this time. A toy may know nothing of `--version` and begin to serve.
+/// The time in which a server must print its version. Another program may ignore `--version` and begin to serve.
 const ANSWER: Duration = Duration::from_secs(5);
-/// No version is longer.
+/// The longest output of a version.
 const LONGEST: u64 = 4096;
 
-/// A real redis-server or valkey-server on PATH. A crate installs a toy of the same name.
+/// Finds a real redis-server or valkey-server on PATH. A Rust crate installs a toy of the same name.
 pub(super) async fn find() -> Result<PathBuf, Error> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut refused = Vec::new();
@@ -34,7 +34,7 @@ pub(super) async fn find() -> Result<PathBuf, Error> {
     )))
 }
 
-/// What a program answers to `--version`; nothing, if it does not end in time.
+/// Returns the output of a program for `--version`; nothing if it does not end in time.
 async fn ask(program: &Path) -> String {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
@@ -44,7 +44,7 @@ async fn ask(program: &Path) -> String {
         if let Some(out) = child.stdout.take() {
             out.take(LONGEST).read_to_end(&mut said).await?;
         }
-        // One that says more than that is killed instead.
+        // A program that prints more is killed instead.
         if (said.len() as u64) < LONGEST {
             child.wait().await?;
         }
@@ -54,7 +54,7 @@ async fn ask(program: &Path) -> String {
     String::from_utf8_lossy(&said).trim().to_owned()
 }
 
-/// The version in a line such as `Redis server v=7.0.15 sha=…`.
+/// Parses the version in a line such as `Redis server v=7.0.15 sha=…`.
 fn version(said: &str) -> Option<(u32, u32)> {
     let rest = said.strip_prefix("Redis server v=").or_else(|| said.strip_prefix("Valkey server v="))?;
     let mut parts = rest.split(['.', ' ']);

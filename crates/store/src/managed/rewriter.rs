@@ -6,22 +6,22 @@ use crate::connection::Link;
 use crate::{Endpoint, Error};
 use hero_service::{self as service, Service};
 
-/// How often it is looked whether the append-only file is much longer than what is in memory.
+/// The interval at which the append-only file is compared with the data in memory.
 const PERIOD: Duration = Duration::from_secs(60);
-/// A file shorter than this takes no room that matters.
+/// A file shorter than this is never rewritten here.
 const SMALL: u64 = 64 << 20;
-/// A file is rewritten at rest when it is so many times as long as the data in memory.
+/// An idle Redis rewrites a file that is this many times as long as the data in memory.
 const TIMES: u64 = 2;
-/// Redis rests while it carries out fewer commands than this each second: the loops of a server that has nothing to do ask for some.
+/// Redis counts as idle with fewer commands than this each second: the loops of an idle server send some.
 const REST: u64 = 500;
 
-/// Has a private Redis rewrite its append-only file after load, when nobody would notice. Redis itself does so only when the file grows.
+/// Makes a private Redis rewrite its append-only file after load, while it is idle. Redis itself does so only when the file grows.
 pub(super) struct Rewriter {
     link: Link,
 }
 
 impl Rewriter {
-    /// Looks at this Redis until shutdown.
+    /// Watches this Redis until shutdown.
     pub(super) fn start(endpoint: &Endpoint, shutdown: CancellationToken) -> Result<(), Error> {
         let link = Link::new(endpoint.client(0)?)?;
         tokio::spawn(service::run(Self { link }, shutdown));
@@ -29,7 +29,7 @@ impl Rewriter {
     }
 }
 
-/// Whether what INFO says is that of a Redis that rests with a file that is too long.
+/// Whether INFO describes an idle Redis with a file that is too long.
 fn is_due(info: &str) -> bool {
     let value = |name: &str| {
         let of = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

@@ -1,4 +1,4 @@
-//! A copy of what a private Redis has at one moment, made while it runs.
+//! A copy of the data of a private Redis at one moment, made while it runs.
 
 use std::fs::File;
 use std::io;
@@ -11,23 +11,23 @@ use tokio::time::Instant;
 use crate::connection::Link;
 use crate::{Endpoint, Error};
 
-/// How often it is looked whether Redis has written the copy.
+/// The interval at which the end of the copy is checked.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long Redis may take to begin: another copy, or the rewriting of its append-only file, has to end first.
+/// The time in which Redis must begin: another copy, or the rewriting of its append-only file, must end first.
 const BEGIN: Duration = Duration::from_secs(30 * 60);
-/// The file that Redis writes. Its name cannot be changed while it runs.
+/// The file that Redis writes. The name cannot be changed while Redis runs.
 const DUMP: &str = "dump.rdb";
 
-/// A copy of all that a private Redis had at one moment. Its file is removed when this is dropped.
+/// A copy of all data of a private Redis at one moment. Its file is removed on drop.
 #[derive(Debug)]
 pub struct Snapshot {
     path: PathBuf,
-    /// Nobody else makes one meanwhile.
+    /// The lock that keeps others from making a copy meanwhile.
     _lock: File,
 }
 
 impl Snapshot {
-    /// The file (RDB).
+    /// Returns the file (RDB).
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -35,15 +35,15 @@ impl Snapshot {
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        // What is left is removed by the next one.
+        // If this fails, the next snapshot removes the file.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// Has the Redis of a data directory that a hero uses write all that it has at one moment into a file there.
+/// Makes the Redis of a data directory that a hero uses write all its data at one moment into a file there.
 pub async fn snapshot(data: &Path) -> Result<Snapshot, Error> {
     let unusable = |what: &str, error: io::Error| Error::Unsuitable(format!("{what} {}: {error}", data.display()));
-    // The directory itself is locked: a file that root made would keep out the server's user.
+    // The directory itself is locked, because a lock file of root would keep out the server's user.
     let lock = File::open(data).map_err(|error| unusable("cannot lock", error))?;
     if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
         return Err(Error::Unsuitable(format!("another copy of {} is being made; try again when it is there", data.display())));
@@ -64,14 +64,14 @@ pub async fn snapshot(data: &Path) -> Result<Snapshot, Error> {
 async fn save(link: &Link, path: &Path) -> Result<(), Error> {
     let until = Instant::now() + BEGIN;
     loop {
-        // While it writes another file, it refuses.
+        // Redis refuses while it writes another file.
         match link.call::<redis::Value>(&redis::cmd("BGSAVE")).await {
             Ok(_) => break,
             Err(Error::Redis(error)) if error.code() == Some("ERR") && Instant::now() < until => tokio::time::sleep(LOOK).await,
             Err(error) => return Err(error),
         }
     }
-    // A file that is still being written has another name. However large it is, its writer is alive or has failed.
+    // An unfinished file has another name. However large it is, its writer is alive or has failed.
     loop {
         let info: String = link.call(redis::cmd("INFO").arg("persistence")).await?;
         let value =

@@ -1,4 +1,4 @@
-//! Where the socket of a private Redis is.
+//! The socket of a private Redis.
 
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -7,30 +7,30 @@ use std::time::Duration;
 
 use crate::Error;
 
-/// A unix socket's path has at most 107 bytes.
+/// The longest path used here. The system allows 107 bytes for a unix socket.
 const LONGEST: usize = 100;
-/// Begins the names of directories made here.
+/// The prefix of the directories created here.
 const PREFIX: &str = "hero-";
 
-/// The socket in the data directory. Where that path is too long for one, the socket is in a private directory under the
-/// system's temporary one, and a link in the data directory says where.
+/// The socket in the data directory. If its path is too long for a socket, the socket is in a private directory under the system's
+/// temporary one, and a link in the data directory leads to it.
 #[derive(Debug)]
 pub(super) struct Socket {
     path: PathBuf,
-    /// Removed at the end, with the link to it.
+    /// The directory elsewhere and the link to it, which are removed at the end.
     elsewhere: Option<(PathBuf, PathBuf)>,
 }
 
 impl Socket {
-    /// Finds a path for it, after the Redis of a previous server has left, within `patience`.
+    /// Finds a path for the socket, once the Redis of a previous server has ended, within `patience`.
     pub(super) async fn find(data: &Path, patience: Duration) -> Result<Self, Error> {
         let known = data.join("redis.sock");
-        // Two servers on one append-only file would spoil it, so wherever the socket of a previous server is: it must be silent.
+        // Two servers on one append-only file would spoil it, so the socket of a previous server must be silent, wherever it is.
         match std::fs::read_link(&known) {
             Ok(there) => {
                 wait_for_previous_server(&there, patience).await?;
                 sweep(&there);
-                // If it cannot be removed, making the new one says why.
+                // If it cannot be removed, creating the new one reports the reason.
                 let _ = std::fs::remove_file(&known);
             }
             Err(_) => wait_for_previous_server(&known, patience).await?,
@@ -56,7 +56,7 @@ impl Socket {
         &self.path
     }
 
-    /// The directory it is in, where that is not the data directory.
+    /// The directory of the socket, if it is not the data directory.
     pub(super) fn directory(&self) -> Option<&Path> {
         self.elsewhere.as_ref().map(|(directory, _)| directory.as_path())
     }
@@ -65,14 +65,14 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         if let Some((directory, known)) = &self.elsewhere {
-            // Left behind they are a directory in the temporary one and a link to nothing, which the next start removes.
+            // If this fails, a temporary directory and a dangling link remain, which the next start removes.
             let _ = std::fs::remove_file(known);
             let _ = std::fs::remove_dir_all(directory);
         }
     }
 }
 
-/// Removes what a server that was killed left in the temporary directory; only what has the form of our directories.
+/// Removes the temporary directory of a killed server, but only if its name has the form of hero's directories.
 fn sweep(socket: &Path) {
     let Some(directory) = socket.parent() else { return };
     let ours = directory.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(PREFIX));
@@ -82,7 +82,7 @@ fn sweep(socket: &Path) {
     }
 }
 
-/// The Redis of a server that was killed is told to end by the kernel, and needs a moment for it.
+/// The kernel ends the Redis of a killed server, which takes a moment.
 async fn wait_for_previous_server(socket: &Path, patience: Duration) -> Result<(), Error> {
     let (until, mut told) = (tokio::time::Instant::now() + patience, false);
     while std::os::unix::net::UnixStream::connect(socket).is_ok() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hero::model::{JobSpec, Json, ScriptType};
 
 /// The default time limit of an attack, far above the limits that end it.
-const TIMEOUT: f64 = 30.0;
+const TIMEOUT: f64 = 60.0;
 
 /// The scripts of one language: a folder of `tests/hostile`.
 pub(super) struct Language {

@@ -14,5 +14,5 @@ pub use update::UpdateContext;
 
 use crate::error::Code;
 
-/// What looking at contexts, and changing them, can answer.
+/// The errors of methods that read or change contexts.
 const ERRORS: &[Code] = &[Code::State, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];

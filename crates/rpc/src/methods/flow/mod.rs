@@ -1,4 +1,4 @@
-//! Flows: jobs that belong together, and wait for each other.
+//! Flows: groups of jobs that wait for each other.
 
 mod create;
 mod delete;
@@ -26,7 +26,7 @@ use crate::auth::Session;
 use crate::error::Code;
 use hero_model::FlowSpec;
 
-/// What making a flow can answer.
+/// The errors of methods that create a flow.
 const CREATE_ERRORS: &[Code] = &[
     Code::State,
     Code::UnknownScriptType,
@@ -37,7 +37,7 @@ const CREATE_ERRORS: &[Code] = &[
     Code::NotFound,
 ];
 
-/// `spec` with the session's caller where it names none.
+/// Returns `spec` with the session's caller if it names none.
 fn signed(spec: FlowSpec, session: &Session) -> FlowSpec {
     FlowSpec { caller_id: spec.caller_id.or_else(|| session.caller_id()), ..spec }
 }

@@ -26,7 +26,7 @@ pub struct RunFlowAndWait {
     wait_timeout: Wait,
 }
 
-/// By hand, because serde's `flatten` copies everything and forgets which fields are unknown.
+/// This is written by hand, because serde's `flatten` copies everything and cannot tell which fields are unknown.
 impl FromParameters for RunFlowAndWait {
     fn read(mut given: Given<'_>) -> Result<Self, Fault> {
         let wait_timeout = given.take("wait_timeout")?.unwrap_or_default();
@@ -72,7 +72,7 @@ impl Method for RunFlowAndWait {
     async fn call_within(self, app: &App, session: &Session, within: Within<'_>) -> Result<Flow, Error> {
         let (context, deadline) = (self.spec.context_id, Instant::now() + self.wait_timeout.duration());
         let (flow, _) = Box::pin(app.flows().run(signed(self.spec, session))).await?;
-        // The wait is no part of what is done.
+        // The audited work ends before the wait.
         within.act.done(Some(object("flow", flow)));
         Ok(app.flows().wait(context, flow, deadline.saturating_duration_since(Instant::now())).await?)
     }

@@ -49,7 +49,7 @@ impl Method for WaitFlow {
         Ok(app.flows().wait(self.context_id, self.flow_id, self.wait_timeout.duration()).await?)
     }
 
-    /// Does nothing, because a notification has nobody who waits for the result.
+    /// Does nothing, because a notification has no caller who waits for the result.
     async fn notify(self, _: &App, _: &Session, _: &mut Act) -> Result<(), Error> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Identities: who may call.
+//! Identities: the callers with rights.
 
 mod create;
 mod delete;
@@ -16,5 +16,5 @@ pub use whoami::Whoami;
 
 use crate::error::Code;
 
-/// What making or changing an identity can answer.
+/// The errors of methods that create or change an identity.
 const CHANGE_ERRORS: &[Code] = &[Code::State, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];

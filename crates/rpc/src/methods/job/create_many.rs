@@ -30,7 +30,8 @@ impl Method for CreateJobs {
     const PERMISSION: Permission = Permission::Submit;
     const EFFECT: Effect = Effect::AddsWithKey;
     const ERRORS: &'static [Code] = CREATE_ERRORS;
-    // Not for its answer: a thousand jobs take fifteen times their text, until Redis has taken those before.
+    // The size is that of the parameters, not of the answer: a thousand jobs take fifteen times the memory of their text, until Redis has
+    // taken the jobs before them.
     const SIZE: Size = Size::Large;
     const RESULT: &'static str = "The ids of the jobs, in the order given.";
     type Output = Vec<JobId>;

@@ -45,7 +45,7 @@ impl Method for ListJobs {
     fn examples() -> Vec<Example<Self, JobPage>> {
         let filter = JobFilter { status: Some(Status::Finished), ..JobFilter::default() };
         let params = Self { filter, cursor: None, limit: PageSize::default(), context_id: ContextId(0) };
-        // A list does not say how attempts ended.
+        // A list does not show how attempts ended.
         let job = Job { attempts: Vec::new(), ..sample::job() };
         vec![Example { name: "finished", params, result: JobPage { jobs: vec![job], next_cursor: None } }]
     }
@@ -55,7 +55,7 @@ impl Method for ListJobs {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<JobPage, Error> {
-        // Well below what a response may have.
+        // This is well below the limit of a response.
         let bytes = usize::try_from(app.details.limits.response_bytes / 2).unwrap_or(usize::MAX);
         let page = app.dispatcher.list_within(self.context_id, &self.filter, self.cursor.as_deref(), self.limit.get(), bytes);
         Ok(page.await?)

@@ -1,4 +1,4 @@
-//! Jobs: created, started, stopped, looked at and deleted.
+//! Jobs: creating, starting, stopping, reading and deleting them.
 
 mod create;
 mod create_many;
@@ -43,7 +43,7 @@ use crate::auth::Session;
 use crate::error::Code;
 use hero_model::JobSpec;
 
-/// `spec` with the session's caller where it names none.
+/// Returns `spec` with the session's caller if it names none.
 pub(super) fn signed(mut spec: JobSpec, session: &Session) -> JobSpec {
     if spec.caller_id.is_none() {
         spec.caller_id = session.caller_id();
@@ -51,7 +51,7 @@ pub(super) fn signed(mut spec: JobSpec, session: &Session) -> JobSpec {
     spec
 }
 
-/// What creating a job can answer.
+/// The errors of methods that create a job.
 pub(super) const CREATE_ERRORS: &[Code] = &[
     Code::State,
     Code::UnknownScriptType,
@@ -63,8 +63,8 @@ pub(super) const CREATE_ERRORS: &[Code] = &[
     Code::JobNotFound,
 ];
 
-/// What looking at a job can answer.
+/// The errors of methods that read a job.
 const LOOK_ERRORS: &[Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
 
-/// What changing a job can answer.
+/// The errors of methods that change a job.
 const CHANGE_ERRORS: &[Code] = &[Code::JobNotFound, Code::State, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];

@@ -68,7 +68,7 @@ impl Method for RunAndWait {
 
     async fn call_within(self, app: &App, session: &Session, within: Within<'_>) -> Result<JobResult, Error> {
         let (in_batch, act) = (within.batch.is_some(), within.act);
-        // The wait is no part of what is done.
+        // The audited work ends before the wait.
         self.run(app, session, in_batch, |id| act.done(Some(object("job", id)))).await
     }
 
@@ -80,7 +80,7 @@ impl Method for RunAndWait {
 }
 
 impl RunAndWait {
-    /// Has the job run, and waits. `stored` is told its id as soon as it is there.
+    /// Runs the job and waits for it. `stored` gets its id as soon as the job is stored.
     async fn run(self, app: &App, session: &Session, in_batch: bool, stored: impl FnOnce(&JobId) + Send) -> Result<JobResult, Error> {
         let (context, wait) = (self.spec.context_id, self.wait_timeout.duration());
         let deadline = Instant::now() + wait;
@@ -89,7 +89,7 @@ impl RunAndWait {
     }
 }
 
-/// By hand, because serde's `flatten` copies everything and forgets which fields are unknown.
+/// This is written by hand, because serde's `flatten` copies everything and cannot tell which fields are unknown.
 impl FromParameters for RunAndWait {
     fn read(mut given: Given<'_>) -> Result<Self, Fault> {
         let wait_timeout = given.take("wait_timeout")?.unwrap_or_default();

@@ -38,7 +38,7 @@ impl Subscription for SubscribeEvents {
 
     fn examples() -> Vec<Example<Self, EventNotice>> {
         let filter = JobFilter { status: Some(Status::Finished), ..JobFilter::default() };
-        // From the first that Redis still has.
+        // With this cursor the items begin at the first event that Redis still has.
         let params = Self { filter, cursor: Some("0-0".into()), context_id: ContextId(0) };
         let result = EventNotice::Event(sample::event(sample::job_id(), Status::Finished));
         vec![Example { name: "follow what finishes", params, result }]
@@ -54,7 +54,7 @@ impl Subscription for SubscribeEvents {
             None => (app.dispatcher.last_change(self.context_id).await?, true),
         };
         let items = notices_and_gaps(app.dispatcher.follow_events(self.context_id, self.filter, Some(&cursor)).await?);
-        // Whoever loses the connection before the first change knows what to go on from.
+        // A client that loses the connection before the first change has a cursor to go on from.
         let began = is_new.then_some(Ok(EventNotice::Began(Began { cursor })));
         Ok(futures_util::stream::iter(began).chain(items).boxed())
     }

@@ -13,7 +13,7 @@ use crate::method::{Example, Method, Within};
 use crate::methods::{Wait, sample, tag};
 use hero_model::{ContextId, JobId, JobResult};
 
-/// What waiting for a job can answer besides what starting it can.
+/// The errors of waiting for a job, besides those of starting it.
 const WAIT_ERRORS: &[Code] =
     &[Code::JobNotFound, Code::TooLarge, Code::StoreUnavailable, Code::NotFound, Code::JobFailed, Code::WaitRanOut, Code::JobStopped];
 
@@ -60,7 +60,7 @@ impl Method for WaitJob {
         self.wait(app, session, within.batch.is_some()).await
     }
 
-    /// Does nothing, because a notification has nobody who waits for the result.
+    /// Does nothing, because a notification has no caller who waits for the result.
     async fn notify(self, _: &App, _: &Session, _: &mut Act) -> Result<(), Error> {
         Ok(())
     }

@@ -17,7 +17,7 @@ pub(super) struct Waited {
 }
 
 impl Waited {
-    /// Gives its result. Many results may come at once, so a long one is read, or read again, when there is room for it.
+    /// Returns its result. Many results may come at once, so a long one is read, possibly again, when there is room for it.
     pub(super) async fn result(self, mut awaited: Awaited, app: &App, session: &Session) -> Result<JobResult, Error> {
         let connection = session.connection();
         loop {
@@ -34,7 +34,7 @@ impl Waited {
             if let Some(result) = self.read(&job_id, app).await? {
                 return Ok(result);
             }
-            // The job was run again meanwhile, so this waits as before, with nothing reserved.
+            // The job was run again meanwhile, so this waits as before, without a reservation.
             drop(reservations);
             let rest = self.deadline.saturating_duration_since(Instant::now());
             awaited = app.dispatcher.wait_until_end(self.context, &job_id, rest).await?;
@@ -51,7 +51,7 @@ impl Waited {
     }
 
     async fn read(&self, job_id: &JobId, app: &App) -> Result<Option<JobResult>, Error> {
-        // It was there already, so a store that is slow or away for a moment must not be the end of the wait.
+        // The result existed already, so a store that is slow or away for a moment must not end the wait.
         let deadline = Instant::now() + app.details.limits.handler_timeout.duration();
         loop {
             match app.dispatcher.whole_within(self.context, job_id, app.details.limits.response_bytes as usize).await {
@@ -65,8 +65,8 @@ impl Waited {
     }
 }
 
-/// How long an output may be that is kept while it waits for room. Longer ones are read again, because an address may have 8,192 waits.
+/// The longest output that is kept while it waits for room. Longer ones are read again, because an address may have 8,192 waits.
 const KEPT: usize = 8 * 1024;
 
-/// The pause before a result that was dropped is read again.
+/// The pause before a dropped result is read again.
 const PAUSE: Duration = Duration::from_millis(100);

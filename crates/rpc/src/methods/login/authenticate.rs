@@ -15,7 +15,7 @@ use hero_access::{self as access, NewToken};
 use hero_model::api::LoggedIn;
 use hero_model::{PublicKey, Signature};
 
-/// The longest nonce that is looked at, in bytes.
+/// The longest nonce that is accepted, in bytes.
 const LONGEST: usize = 512;
 
 /// Logs in by a nonce that was signed, as an Ethereum personal message. Gives a token, which goes into `Authorization: Bearer …`.
@@ -87,7 +87,7 @@ impl Authenticate {
             }
             Err(error) => return Err(slowed(session, error.into()).await),
         };
-        // From here on it is ended by whoever revokes the token.
+        // From here on, a revocation of the token ends it.
         let login = app.authority.log_in(secret.reveal()).await?;
         act.by(&login);
         session.log_in(&login);

@@ -11,7 +11,7 @@ pub use present_token::{PresentToken, Presented};
 use crate::auth::Session;
 use crate::error::Error;
 
-/// The name by which the server was reached, which stands in nonces: so one cannot be passed on by another server, which has another name.
+/// Returns the name by which the client reached the server. Nonces contain it, so that another server with another name cannot relay one.
 fn host(session: &Session) -> Result<String, Error> {
     const UNKNOWN: &str = "the server does not know the name and port by which you reach it as its own, so a login could be passed on by somebody else there; \
                            name both in allowed_hosts";

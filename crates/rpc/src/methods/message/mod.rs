@@ -16,5 +16,5 @@ pub use send::SendMessage;
 
 use crate::error::Code;
 
-/// What looking at messages can answer.
+/// The errors of methods that read messages.
 const ERRORS: &[Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];

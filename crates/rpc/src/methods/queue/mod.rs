@@ -11,12 +11,12 @@ pub use resume::ResumeQueue;
 use crate::act::object;
 use hero_model::{Name, Priority, Queue, ScriptType, Target};
 
-/// The queue of a type, a group or one actor, in its normal priority.
+/// Returns the queue of a type, a group or one actor, in its normal priority.
 fn named(script_type: ScriptType, group: Option<Name>, instance: Option<u32>) -> Queue {
     Queue { script_type, target: Target::of(group, instance), priority: Priority::Normal }
 }
 
-/// A queue, as the audit log has it.
+/// Returns a queue in the format of the audit log.
 fn audited(script_type: &ScriptType, group: Option<&Name>, instance: Option<u32>) -> String {
     let target = match (group, instance) {
         (None, None) => String::new(),

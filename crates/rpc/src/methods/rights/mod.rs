@@ -1,4 +1,4 @@
-//! Rights: who may do what in a context.
+//! Rights: the roles of identities in a context.
 
 mod grant;
 mod revoke;
@@ -8,5 +8,5 @@ pub use revoke::Revoke;
 
 use crate::error::Code;
 
-/// What changing rights can answer.
+/// The errors of methods that change rights.
 const ERRORS: &[Code] = &[Code::QueueFull, Code::StoreUnavailable, Code::NotFound];

@@ -1,4 +1,4 @@
-//! Runners: who runs the jobs of a group, here or elsewhere.
+//! Runners: they run the jobs of a group, here or elsewhere.
 
 mod create;
 mod delete;
@@ -14,8 +14,8 @@ pub use update::UpdateRunner;
 
 use crate::error::Code;
 
-/// What making or changing a runner can answer.
+/// The errors of methods that create or change a runner.
 const CHANGE_ERRORS: &[Code] = &[Code::UnknownScriptType, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
 
-/// What looking at runners can answer.
+/// The errors of methods that read runners.
 const ERRORS: &[Code] = &[Code::StoreUnavailable, Code::NotFound];

@@ -38,7 +38,7 @@ pub struct CheckScript {
 impl Method for CheckScript {
     const NAME: &'static str = "check_script";
     const TAG: &'static str = tag::OPERATION;
-    // Compiling takes a while, as running does.
+    // Compiling takes a while, like running.
     const PERMISSION: Permission = Permission::Submit;
     const EFFECT: Effect = Effect::Reads;
     const AUDITED: bool = false;

@@ -1,4 +1,4 @@
-//! Scripts: the functions that they may call, and what is wrong with them.
+//! Scripts: the functions that they may call, and checks for errors.
 
 mod check;
 mod list_functions;

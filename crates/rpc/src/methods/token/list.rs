@@ -38,7 +38,7 @@ impl Method for ListTokens {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Vec<Token>, Error> {
-        // Whoever mistypes a number hears that, and not that there are no tokens.
+        // A mistyped number gets an error, and not an empty list of tokens.
         app.authority.identity(self.identity_id).await?;
         Ok(app.authority.tokens(self.identity_id).await?)
     }

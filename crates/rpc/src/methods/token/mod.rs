@@ -1,4 +1,4 @@
-//! Tokens: by which programs say who they are.
+//! Tokens: the credentials of programs.
 
 mod create;
 mod list;
