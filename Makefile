@@ -42,6 +42,11 @@ check: setup-check ## Run what a commit has to pass: format, lints, documentatio
 	else \
 	  echo "licences were not checked: 'cargo install --locked cargo-deny' installs what does"; \
 	fi
+	@if command -v cargo-machete > /dev/null; then \
+	  $(CARGO) machete; \
+	else \
+	  echo "dependencies were not checked: 'cargo install --locked cargo-machete' installs what does"; \
+	fi
 	@echo "make check: all well"
 
 bench: setup ## Measure a server of its own, in release mode (BENCH="--jobs 20000 --json" passes options)

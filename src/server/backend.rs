@@ -23,7 +23,7 @@ use super::token_key;
 use super::trimmer::Trimmer;
 use crate::access::{self, Authority, TokenKey};
 use crate::audit::Audit;
-use crate::dispatch::{self, Callers, Dispatcher, Schemas};
+use crate::dispatch::{self, Dispatcher, Schemas};
 use crate::log_file::LogDirectory;
 use crate::model::{ContextId, ScriptType, ServerId};
 use crate::process::Spawner;
@@ -120,7 +120,7 @@ impl Backend {
         of_dispatch.longest_scripts = settings.contexts.iter().map(|context| (*context, longest(context))).collect();
         let dispatcher = Dispatcher::new(stores.clone(), of_dispatch);
         let authority = Authority::with_logins_of(stores.clone(), token_key(settings, purpose)?, settings.login_lifetime);
-        dispatcher.ask_of_callers(of_callers(&authority));
+        dispatcher.ask_of_callers(authority.clone());
         let elsewhere = settings.context_endpoints.iter().map(|endpoint| endpoint.context).collect();
         authority.list_own(&elsewhere).await.context("cannot list the contexts")?;
         if purpose == Purpose::Server {
@@ -231,21 +231,6 @@ impl Backend {
             managed.stop().await;
         }
         self.spawner.settled(SETTLED).await;
-    }
-}
-
-/// Returns what schedules ask about their callers, answered by an authority.
-fn of_callers(authority: &Authority) -> Callers {
-    let (known, rights) = (authority.clone(), authority.clone());
-    Callers {
-        is_deleted: Box::new(move |caller| {
-            let known = known.clone();
-            Box::pin(async move { known.is_deleted(&caller).await })
-        }),
-        standing: Box::new(move |context, caller, anew| {
-            let rights = rights.clone();
-            Box::pin(async move { rights.standing(context, &caller, anew).await })
-        }),
     }
 }
 

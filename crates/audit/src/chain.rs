@@ -35,36 +35,25 @@ impl Link {
 }
 
 /// The fields of a record in the order in which they are written.
+#[serde_with::skip_serializing_none]
 #[derive(Serialize)]
 struct Fields<'r> {
     seq: u64,
     time: Timestamp,
     who: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<&'r TokenId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<String>,
     what: &'r str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<ContextId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<&'r str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     caller: Option<&'r str>,
     outcome: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<i32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     attempt: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     duration_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'r str>,
     prev: &'r str,
 }

@@ -145,5 +145,6 @@ pub(super) const SECTIONS: [Section; 8] = [
         "docs/decisions/68-assistants-have-no-sessions.md"
         "docs/decisions/72-long-answers-are-compressed-whole-and-those-with-tokens-never.md"
         "docs/decisions/74-functions-follow-a-clock-that-was-set-back.md"
+        "docs/decisions/75-what-stays-our-own-and-why.md"
     ),
 ];

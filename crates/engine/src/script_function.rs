@@ -26,6 +26,7 @@ pub const TYPES: [(&str, &str); 10] = [
 pub const CONSTANTS_THAT_ASK: [(&str, Use); 2] = [("inputs", Use::Inputs), ("SLOT", Use::Itself)];
 
 /// A function that scripts may call.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScriptFunction {
     /// The name by which it is called, with its namespace if it has one: `osis::get`. In HeroScript that is `!!osis.get`.
@@ -39,18 +40,12 @@ pub struct ScriptFunction {
     /// What it does.
     pub description: String,
     /// What a script needs to have it; every script has it if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Capability")]
     pub capability: Option<Capability>,
     /// When it gives an error, which scripts may catch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub errors: Option<String>,
     /// A script that uses it.
     pub example: String,
     /// The result of the example, unless it gives nothing or another one each time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Json")]
     pub example_result: Option<Json>,
 }
 

@@ -7,47 +7,30 @@ use super::{Name, Queue, ScriptType, Target, Timestamp, tree};
 /// What an actor says of itself in Redis, refreshed as long as it lives.
 ///
 /// Everything is optional when read: a foreign actor writes what it likes.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Presence {
     /// The process that runs it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     pub pid: Option<u32>,
     /// The machine of that process.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub hostname: Option<String>,
     /// When it started.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub started_at: Option<Timestamp>,
     /// The version of its program.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub version: Option<String>,
     /// What its scripts may use.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
     /// When it last said that it lives.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub last_heartbeat: Option<Timestamp>,
     /// Which start of which process it is, so that a restart under the same name is told apart.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub incarnation: Option<String>,
     /// How many jobs it runs now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     pub in_flight: Option<u32>,
     /// How its engine is confined: `weak: no …` with what is missing, then the steps in force behind a semicolon.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub confinement: Option<String>,
     /// Which process of which machine runs it, so that others there can see whether it still runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub process: Option<String>,
 }
 
@@ -72,6 +55,7 @@ impl Presence {
 }
 
 /// A live actor.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Actor {
     /// The script type it runs.
@@ -84,8 +68,6 @@ pub struct Actor {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
     /// Why there is none: the server was to offer actors of this type and cannot. Such an entry is no live actor.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub unavailable: Option<String>,
     /// What it says of itself.
     #[serde(flatten)]

@@ -18,28 +18,19 @@ pub struct Usage {
 }
 
 /// One run of a job.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
     /// Its number, from 1.
     pub attempt: u32,
     /// The actor that ran it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub actor: Option<String>,
     /// When it began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub started_at: Option<Timestamp>,
     /// When it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub ended_at: Option<Timestamp>,
     /// Why it ended badly. Of attempts before the last the message is cut after 1 KB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "JobError")]
     pub error: Option<JobError>,
     /// What it used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Usage")]
     pub usage: Option<Usage>,
 }

@@ -8,36 +8,23 @@ use serde::{Deserialize, Serialize};
 use super::{ContextId, IdentityId, Role, Seconds, Timestamp};
 
 /// What may be used in a context. What is absent is not limited there; where the settings of a server have a limit, too, the lower one holds.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextLimits {
     /// How many jobs may be created in a second.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     pub jobs_per_second: Option<u32>,
     /// How many jobs a queue may have.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     pub queue_length: Option<u32>,
     /// How many jobs run at once, on all servers together; those of runners elsewhere count there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     pub max_running: Option<u32>,
     /// The most operations of a script.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     pub script_operations: Option<u32>,
     /// The longest that a job may use a processor, in seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Seconds")]
     pub cpu_time: Option<Seconds>,
     /// How many bytes all objects may have together.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub objects_quota: Option<u64>,
     /// How many bytes the files may have that scripts write.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub files_quota: Option<u64>,
 }
 
@@ -72,6 +59,7 @@ pub enum ContextStatus {
 }
 
 /// A context: who may do what in it, and what may be used there.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Context {
     /// Its number.
@@ -89,16 +77,10 @@ pub struct Context {
     #[serde(default)]
     pub executors: BTreeSet<IdentityId>,
     /// When it was made, or rights were first granted in it, to the second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub created_at: Option<Timestamp>,
     /// When it was last changed, to the second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub updated_at: Option<Timestamp>,
     /// What it is for, in the words of whoever made it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub name: Option<String>,
     /// What may be used in it.
     #[serde(default)]
@@ -152,13 +134,12 @@ impl Context {
 }
 
 /// Contexts in the order of their numbers.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextPage {
     /// The contexts.
     pub contexts: Vec<Context>,
     /// Where the next page begins, if there are more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub next_cursor: Option<String>,
 }
 

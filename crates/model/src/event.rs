@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::{ContextId, ErrorKind, JobId, Progress, Status, Timestamp};
 
 /// One change of one job.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobEvent {
     /// Where to go on following after this event.
@@ -19,11 +20,7 @@ pub struct JobEvent {
     /// How many attempts have begun.
     pub attempt: u32,
     /// Why it ended badly or is tried again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ErrorKind")]
     pub kind: Option<ErrorKind>,
     /// How far its script says it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Progress")]
     pub progress: Option<Progress>,
 }

@@ -53,6 +53,7 @@ pub struct WaitsFor {
 }
 
 /// Why a job has not ended, with what is known of it. It is gathered from several places, not of one moment.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
     /// The job.
@@ -67,36 +68,20 @@ pub struct Explanation {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting_for: Vec<WaitsFor>,
     /// When it is due.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub due_at: Option<Timestamp>,
     /// The Redis key of its queue.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub queue: Option<String>,
     /// How many jobs wait in that queue.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub depth: Option<u64>,
     /// Its place there; 1 is taken next. Absent far back, and where callers take turns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub position: Option<u64>,
     /// How many live actors take from that queue.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     pub actors: Option<u32>,
     /// How many jobs run in its context, without those of runners elsewhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub running: Option<u64>,
     /// How many may.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub max_running: Option<u64>,
     /// How far its script says it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Progress")]
     pub progress: Option<Progress>,
     /// How its attempts ended that others followed, or will.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

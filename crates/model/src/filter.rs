@@ -6,43 +6,28 @@ use serde::{Deserialize, Serialize};
 use super::{Job, JobId, Name, ScriptType, Status, Timestamp};
 
 /// Which jobs to list or follow. What is left out does not restrict.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct JobFilter {
     /// Only jobs of this status.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Status")]
     pub status: Option<Status>,
     /// Only jobs of this script type.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ScriptType")]
     pub script_type: Option<ScriptType>,
     /// Only jobs that this caller created.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub caller_id: Option<String>,
     /// Only jobs for this group.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Name")]
     pub group: Option<Name>,
     /// Only jobs of this name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub name: Option<String>,
     /// Only children of this job.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "JobId")]
     pub parent_id: Option<JobId>,
     /// Only jobs that have all these labels; 16 at most.
     #[serde(deserialize_with = "super::each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// Only jobs created at this time or later.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub created_after: Option<Timestamp>,
     /// Only jobs created before this time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub created_before: Option<Timestamp>,
 }
 
@@ -67,13 +52,12 @@ impl JobFilter {
 }
 
 /// A page of jobs, newest first.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobPage {
     /// The jobs.
     pub jobs: Vec<Job>,
     /// Where the next page begins; absent on the last. A page may hold fewer jobs than asked for and still have a next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub next_cursor: Option<String>,
 }
 

@@ -117,43 +117,32 @@ impl OnFailure {
 }
 
 /// One job of a flow that is to be made. Only `script` is needed.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowJobSpec {
     /// The script to run.
     pub script: String,
     /// Which kind of actor runs it: `osis`, `sal`, or a configured type; by default that of its runner, or `osis`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ScriptType")]
     pub script_type: Option<ScriptType>,
     /// What the script sees as `args`: any JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Json")]
     pub args: Option<Json>,
     /// The names of the jobs of the flow that must finish first. Its script sees what they gave as `inputs.NAME`.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
     /// The number of the runner that runs it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RunnerId")]
     pub runner: Option<RunnerId>,
     /// Only actors of this group may run it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Name")]
     pub group: Option<Name>,
     /// 0 urgent, 1 normal, 2 low.
     #[serde(default, deserialize_with = "or_default")]
     pub priority: Priority,
     /// The most seconds one attempt may take. 60 by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Seconds")]
     pub timeout: Option<Seconds>,
     /// Extra attempts after an error or a timeout.
     #[serde(default, deserialize_with = "or_default")]
     pub retries: u32,
     /// Seconds before the second attempt, doubling for each further one up to 300. 1 by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Seconds")]
     pub retry_backoff: Option<Seconds>,
     /// What the script sees as `env` besides what the flow gives; the same name here counts.
     #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
@@ -166,6 +155,7 @@ pub struct FlowJobSpec {
 /// What a flow is to be: its jobs by their names, and what they share.
 ///
 /// The order of the fields is the order of positional parameters.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
@@ -173,8 +163,6 @@ pub struct FlowSpec {
     #[serde(deserialize_with = "each_once")]
     pub jobs: BTreeMap<String, FlowJobSpec>,
     /// A name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub name: Option<String>,
     /// What the scripts of all its jobs see as `env`. The values are secrets, but for those of the variables that `HERO_PLAIN` names.
     #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
@@ -186,23 +174,18 @@ pub struct FlowSpec {
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub prerequisites: Vec<JobId>,
     /// Seconds to keep the flow and its jobs after its end; seven days by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Seconds")]
     pub retention: Option<Seconds>,
     /// Who creates it; the session's identity by default, else `anonymous`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub caller_id: Option<String>,
     /// The context it belongs to.
     #[serde(default, deserialize_with = "or_default")]
     pub context_id: ContextId,
     /// The same key of the same caller with the same parameters gives the same flow again, for 24 hours. It is kept for so long at least.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub idempotency_key: Option<String>,
 }
 
 /// One job of a flow, as it is now.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowJob {
     /// Its name in the flow.
@@ -212,8 +195,6 @@ pub struct FlowJob {
     /// Its number: `n` of `job:{caller}:{n}`.
     pub number: u32,
     /// Where it is in its life. Absent: it was deleted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Status")]
     pub status: Option<Status>,
     /// The names of the jobs of the flow that it waits for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -221,26 +202,19 @@ pub struct FlowJob {
     /// Which kind of actor runs it.
     pub script_type: ScriptType,
     /// The number of the runner that runs it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RunnerId")]
     pub runner: Option<RunnerId>,
     /// How many attempts have begun.
     pub attempt: u32,
     /// When its last attempt began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub started_at: Option<Timestamp>,
     /// When it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub finished_at: Option<Timestamp>,
     /// Why it ended badly, or why its last attempt did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "JobError")]
     pub error: Option<JobError>,
 }
 
 /// Everything that is known of a flow.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Flow {
     /// Its number.
@@ -248,8 +222,6 @@ pub struct Flow {
     /// Where it is in its life.
     pub status: FlowStatus,
     /// The name its creator gave it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub name: Option<String>,
     /// The context it belongs to.
     pub context_id: ContextId,
@@ -268,12 +240,8 @@ pub struct Flow {
     /// When it last changed, to the second.
     pub updated_at: Timestamp,
     /// When its first job began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub started_at: Option<Timestamp>,
     /// When its last job ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub finished_at: Option<Timestamp>,
     /// Its jobs. Each stands behind those that it waits for.
     pub jobs: Vec<FlowJob>,
@@ -287,6 +255,7 @@ pub struct Flow {
 }
 
 /// A flow in a list.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSummary {
     /// Its number.
@@ -294,8 +263,6 @@ pub struct FlowSummary {
     /// Where it is in its life.
     pub status: FlowStatus,
     /// The name its creator gave it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub name: Option<String>,
     /// Who created it.
     pub caller_id: String,
@@ -311,27 +278,23 @@ pub struct FlowSummary {
     /// When it was made, to the second.
     pub created_at: Timestamp,
     /// When its first job began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub started_at: Option<Timestamp>,
     /// When its last job ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub finished_at: Option<Timestamp>,
 }
 
 /// Flows, the newest first.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowPage {
     /// The flows.
     pub flows: Vec<FlowSummary>,
     /// Where the next page begins, if there are more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub next_cursor: Option<String>,
 }
 
 /// A change of a flow, or of one of its jobs.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowEvent {
     /// The flow.
@@ -341,27 +304,15 @@ pub struct FlowEvent {
     /// How many of its jobs have not ended.
     pub open: u32,
     /// Where to go on from behind this item. Absent where the flow's jobs are gone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub cursor: Option<String>,
     /// The name of the job that changed. Absent: this is where the flow is, and no job changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub job: Option<String>,
     /// The id of that job.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "JobId")]
     pub job_id: Option<JobId>,
     /// What that job became.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Status")]
     pub job_status: Option<Status>,
     /// Why it ended badly or is tried again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ErrorKind")]
     pub kind: Option<ErrorKind>,
     /// How many of its attempts have begun.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     pub attempt: Option<u32>,
 }

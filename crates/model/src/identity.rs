@@ -89,13 +89,12 @@ impl FromStr for PublicKey {
 text_id!(PublicKey, { "type": "string", "pattern": "^(0x)?04[0-9A-Fa-f]{128}$" });
 
 /// Who may call and be granted rights.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
     /// Its number.
     pub identity_id: IdentityId,
     /// Its public key, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "PublicKey")]
     pub pubkey: Option<PublicKey>,
     /// Where it can be reached.
     #[serde(default)]
@@ -107,13 +106,12 @@ pub struct Identity {
 }
 
 /// Identities in the order of their numbers.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdentityPage {
     /// The identities.
     pub identities: Vec<Identity>,
     /// Where the next page begins, if there are more. A page may hold fewer identities than asked for and still have a next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub next_cursor: Option<String>,
 }
 
@@ -145,6 +143,7 @@ impl FromStr for TokenId {
 text_id!(TokenId, { "type": "string", "pattern": "^[0-9a-f]{16}$" });
 
 /// What is known of a token. Its secret is not: whoever made it was shown it once.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Token {
     /// Its public name.
@@ -152,14 +151,10 @@ pub struct Token {
     /// Whom it stands for.
     pub identity_id: IdentityId,
     /// What it is for, in the words of whoever made it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub name: Option<String>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it ends; never, if this is absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub expires_at: Option<Timestamp>,
 }
 

@@ -43,6 +43,7 @@ impl Input {
 }
 
 /// The result of a finished job.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobResult {
     /// The job.
@@ -53,22 +54,16 @@ pub struct JobResult {
     /// The output, exactly as stored in Redis.
     pub output: String,
     /// The output as JSON, where the engine gave a structured value (always for Rhai).
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "present")]
+    #[serde(default, with = "present")]
     #[schemars(with = "Json")]
     pub value: Option<Json>,
     /// The number of the attempt that finished, from 1.
     pub attempt: u32,
     /// When that attempt began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub started_at: Option<Timestamp>,
     /// When the job ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub finished_at: Option<Timestamp>,
     /// What that attempt used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Usage")]
     pub usage: Option<Usage>,
 }
 
@@ -109,6 +104,7 @@ mod present {
 }
 
 /// Everything that is known of a job. What was never set is left out.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
     /// The job's id.
@@ -116,8 +112,6 @@ pub struct Job {
     /// Where it is in its life.
     pub status: Status,
     /// The name its creator gave it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub name: Option<String>,
     /// Labels its creator gave it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -125,36 +119,22 @@ pub struct Job {
     /// The context it belongs to.
     pub context_id: ContextId,
     /// Who created it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub caller_id: Option<String>,
     /// Which kind of actor runs it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ScriptType")]
     pub script_type: Option<ScriptType>,
     /// The script.
     pub script: String,
     /// What the script sees as `args`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Json")]
     pub args: Option<Json>,
     /// Only actors of this group run it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Name")]
     pub group: Option<Name>,
     /// Only this actor of the group runs it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     pub instance: Option<u32>,
     /// The worker a client of the dispatcher protocol named.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub worker_id: Option<String>,
     /// 0 urgent, 1 normal, 2 low.
     pub priority: Priority,
     /// The most seconds one attempt may take.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Seconds")]
     pub timeout: Option<Seconds>,
     /// Extra attempts after an error or a timeout.
     pub retries: u32,
@@ -170,72 +150,40 @@ pub struct Job {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependents: Vec<JobId>,
     /// The job whose child it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "JobId")]
     pub parent_id: Option<JobId>,
     /// The job that must end first, with all its descendants.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "JobId")]
     pub predecessor_id: Option<JobId>,
     /// Not before this time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub run_at: Option<Timestamp>,
     /// Where its log file is, below the log directory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub log_path: Option<String>,
     /// An identifier of the client's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub client_rpc_id: Option<String>,
     /// How many attempts have begun.
     pub attempt: u32,
     /// How often an engine or actor died under it.
     pub crashes: u32,
     /// The actor that runs it or ran it last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub actor: Option<String>,
     /// When it was created.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub created_at: Option<Timestamp>,
     /// When it last changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub updated_at: Option<Timestamp>,
     /// When it was last put into a queue.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub queued_at: Option<Timestamp>,
     /// When its last attempt began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub started_at: Option<Timestamp>,
     /// When it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub finished_at: Option<Timestamp>,
     /// When somebody asked to stop it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub stop_requested_at: Option<Timestamp>,
     /// How far its script says it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Progress")]
     pub progress: Option<Progress>,
     /// The output of a finished job, exactly as stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub output: Option<String>,
     /// Why it ended badly, or why its last attempt did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "JobError")]
     pub error: Option<JobError>,
     /// What its last attempt used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Usage")]
     pub usage: Option<Usage>,
     /// Its attempts, the newest 17 at most: only `get_job` has them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

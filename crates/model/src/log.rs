@@ -35,13 +35,12 @@ impl LogLevel {
 }
 
 /// One line that a job logged.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogLine {
     /// Where to go on reading after this line.
     pub cursor: String,
     /// When it was logged; absent in lines of foreign log files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub time: Option<Timestamp>,
     /// How serious it is.
     pub level: LogLevel,
@@ -50,13 +49,12 @@ pub struct LogLine {
 }
 
 /// Lines that a job logged, oldest first.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LogPage {
     /// The lines.
     pub lines: Vec<LogLine>,
     /// Where to go on reading, now or later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub next_cursor: Option<String>,
     /// Whether the job has ended and nothing follows.
     pub ended: bool,

@@ -145,6 +145,7 @@ pub struct MessageLog {
 }
 
 /// A message as it is stored.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
     /// Who sent it; 0 is nobody.
@@ -189,24 +190,14 @@ pub struct Message {
     #[serde(default)]
     pub target_context: ContextId,
     /// What it is about at the other side: normally the topic of a runner.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Name")]
     pub topic: Option<Name>,
     /// Where it goes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Address")]
     pub address: Option<Address>,
     /// Who signed it, if that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "SignerKey")]
     pub public_key: Option<SignerKey>,
     /// The number of the message that it answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     pub answers: Option<u32>,
     /// Why it is in error.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub error: Option<String>,
 }
 
@@ -236,13 +227,12 @@ pub struct Draft {
 }
 
 /// Messages of one list.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessagePage {
     /// The messages, those that are taken first first.
     pub messages: Vec<Message>,
     /// Where the next page begins, if there are more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub next_cursor: Option<String>,
 }
 

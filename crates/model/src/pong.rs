@@ -6,32 +6,26 @@ use serde::{Deserialize, Serialize};
 use super::{Name, Seconds, SignerKey, Timestamp};
 
 /// What came of a ping.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pong {
     /// The way that it went.
     pub route: String,
     /// The answer; absent if none came.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "PongAnswer")]
     pub answer: Option<PongAnswer>,
     /// Why none came.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub error: Option<String>,
 }
 
 /// What another node says to a ping.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PongAnswer {
     /// Its key.
     pub key: SignerKey,
     /// Its name in the setting `nodes` of the server that asks, if it has one there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Name")]
     pub name: Option<Name>,
     /// The key that a node at this address has to have by that setting, if another one answers: messages to it are not taken there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "SignerKey")]
     pub expected: Option<SignerKey>,
     /// Whether the server that asks takes what that node signs.
     pub is_trusted: bool,

@@ -112,6 +112,7 @@ pub struct Queue {
 }
 
 /// One work queue as `list_queues` shows it.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QueueInfo {
     /// The Redis key of the queue.
@@ -119,12 +120,8 @@ pub struct QueueInfo {
     /// The script type of its jobs.
     pub script_type: ScriptType,
     /// Only actors of this group take from it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Name")]
     pub group: Option<Name>,
     /// Only this actor of the group takes from it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     pub instance: Option<u32>,
     /// 0 urgent, 1 normal, 2 low.
     pub priority: Priority,

@@ -93,6 +93,7 @@ impl Limit {
 }
 
 /// How and where a job went wrong.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JobError {
     /// What kind of failure it is.
@@ -100,23 +101,15 @@ pub struct JobError {
     /// What happened, in words.
     pub message: String,
     /// The line of the script, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     pub line: Option<u32>,
     /// The column of the script, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     pub column: Option<u32>,
     /// The script functions that were running, innermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<String>,
     /// The limit that was hit, for kind `limit`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Limit")]
     pub limit: Option<Limit>,
     /// What the script threw, unless that was a text, nothing, or more than 64 KB of JSON. If it is a map with a text `message`, that is the message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Json")]
     pub data: Option<Json>,
 }
 

@@ -55,6 +55,7 @@ impl JsonSchema for RunnerId {
 }
 
 /// Runs the jobs of its script type that are for its group, `runner{runner_id}`.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Runner {
     /// Its number.
@@ -66,19 +67,13 @@ pub struct Runner {
     /// What it is called there and here, `runner{runner_id}` unless it was given.
     pub topic: Name,
     /// Where it is, if it is not local.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Address")]
     pub address: Option<Address>,
     /// The key with which results of its jobs are signed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "SignerKey")]
     pub pubkey: Option<SignerKey>,
     /// The context at the other side in which its jobs run.
     #[serde(default)]
     pub target_context: ContextId,
     /// What it is for, in the words of whoever made it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub name: Option<String>,
     /// When it was made, to the second.
     pub created_at: Timestamp,
@@ -87,13 +82,12 @@ pub struct Runner {
 }
 
 /// Runners in the order of their numbers.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunnerPage {
     /// The runners.
     pub runners: Vec<Runner>,
     /// Where the next page begins, if there are more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub next_cursor: Option<String>,
 }
 

@@ -116,22 +116,17 @@ impl FromStr for Missed {
 /// Which job is to run again and again, and when. `job` and one of `cron` and `every` are needed.
 ///
 /// The order of the fields is the order of positional parameters.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleSpec {
     /// What each of its jobs is. Without `job_id`, `idempotency_key`, `run_at` and relations: those are for single jobs.
     pub job: JobSpec,
     /// When it runs, such as `0 9 * * MON-FRI`: minute, hour, day of the month, month, weekday; seconds before them if there are six.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub cron: Option<String>,
     /// Seconds from one run to the next, at least 1; counted from `start_at`, else from its creation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Seconds")]
     pub every: Option<Seconds>,
     /// Where `cron` is read and times are shown, such as `Europe/Berlin`. UTC by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub time_zone: Option<String>,
     /// What a run does when the one before has not ended; `skip` by default.
     #[serde(default, deserialize_with = "or_default")]
@@ -140,47 +135,30 @@ pub struct ScheduleSpec {
     #[serde(default, deserialize_with = "or_default")]
     pub missed: Missed,
     /// The most jobs that `missed: all` makes up for at a time. 100 by default, at most 1000.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u16")]
     pub missed_limit: Option<u16>,
     /// No run is before this time (RFC 3339).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub start_at: Option<Timestamp>,
     /// No run is after this time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub end_at: Option<Timestamp>,
     /// A name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub name: Option<String>,
     /// A key for this request: repeated with the same parameters within 24 hours, it gives the same schedule again, as it is then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub idempotency_key: Option<String>,
     /// The id the schedule shall have; a new one by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ScheduleId")]
     pub schedule_id: Option<ScheduleId>,
 }
 
 /// A schedule: what was asked for, and how far it has come.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Schedule {
     /// Its id. Its jobs carry it as the label `schedule`, and the time they were due at as the label `slot`.
     pub schedule_id: ScheduleId,
     /// A name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub name: Option<String>,
     /// When it runs, as a cron pattern.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub cron: Option<String>,
     /// Seconds from one run to the next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Seconds")]
     pub every: Option<Seconds>,
     /// Where `cron` is read and times are shown.
     pub time_zone: String,
@@ -191,28 +169,18 @@ pub struct Schedule {
     /// The most jobs that `missed: all` makes up for at a time.
     pub missed_limit: u16,
     /// No run is before this time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub start_at: Option<Timestamp>,
     /// No run is after this time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub end_at: Option<Timestamp>,
     /// When it was created.
     pub created_at: Timestamp,
     /// The next runs, five at most. None: it has come to its end, and is deleted in a while.
     pub next_runs: Vec<Timestamp>,
     /// Why its runs are left out until that has changed, if they are: its creator may not create jobs in the context any more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub suspended: Option<String>,
     /// When its last job was due.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub last_run: Option<Timestamp>,
     /// Its last job.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "JobId")]
     pub last_job: Option<JobId>,
     /// How many jobs it made.
     pub runs: u64,
@@ -225,13 +193,12 @@ pub struct Schedule {
 }
 
 /// A page of schedules, in the order of their next runs.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SchedulePage {
     /// The schedules.
     pub schedules: Vec<Schedule>,
     /// Where the next page begins; absent on the last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub next_cursor: Option<String>,
 }
 

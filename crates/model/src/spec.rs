@@ -8,6 +8,7 @@ use super::{ContextId, JobId, Json, Name, Priority, ScriptType, Seconds, Timesta
 /// What a job is to be. Only `script` is needed.
 ///
 /// The order of the fields is the order of positional parameters: what is used most comes first.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobSpec {
@@ -17,26 +18,18 @@ pub struct JobSpec {
     #[serde(default, deserialize_with = "or_default")]
     pub script_type: ScriptType,
     /// What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Json")]
     pub args: Option<Json>,
     /// The most seconds one attempt may take. 60 by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Seconds")]
     pub timeout: Option<Seconds>,
     /// Extra attempts after an error or a timeout.
     #[serde(default, deserialize_with = "or_default")]
     pub retries: u32,
     /// Seconds before the second attempt, doubling for each further one up to 300. 1 by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Seconds")]
     pub retry_backoff: Option<Seconds>,
     /// 0 urgent, 1 normal, 2 low.
     #[serde(default, deserialize_with = "or_default")]
     pub priority: Priority,
     /// A name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub name: Option<String>,
     /// Labels to find it by.
     #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
@@ -45,64 +38,40 @@ pub struct JobSpec {
     #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, String>,
     /// Not before this time (RFC 3339).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub run_at: Option<Timestamp>,
     /// The same key with the same parameters gives the same job again, for 24 hours.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub idempotency_key: Option<String>,
     /// Seconds to keep the job after its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Seconds")]
     pub retention: Option<Seconds>,
     /// Jobs that must finish first.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub prerequisites: Vec<JobId>,
     /// The job whose child it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "JobId")]
     pub parent_id: Option<JobId>,
     /// The job that must end first, with all its descendants.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "JobId")]
     pub predecessor_id: Option<JobId>,
     /// Only actors of this group may run it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Name")]
     pub group: Option<Name>,
     /// Only this actor may run it; without a group that of the group `default`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     pub instance: Option<u32>,
     /// Whether it may run beside other jobs of its actor (`sal`).
     #[serde(default, deserialize_with = "or_default")]
     pub concurrent: bool,
     /// Where to write its log file, below the log directory; at most 8 parts between slashes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub log_path: Option<String>,
     /// The context it belongs to.
     #[serde(default, deserialize_with = "or_default")]
     pub context_id: ContextId,
     /// Who creates it; the session's identity by default, else `anonymous`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub caller_id: Option<String>,
     /// The worker of the dispatcher protocol; a number is the instance.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Name")]
     pub worker_id: Option<Name>,
     /// Jobs that wait for this one.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub dependents: Vec<JobId>,
     /// An identifier of the client's own, kept as it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub client_rpc_id: Option<String>,
     /// The id the job shall have; a new one by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "JobId")]
     pub job_id: Option<JobId>,
 }
 

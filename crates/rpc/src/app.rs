@@ -92,6 +92,7 @@ pub struct PoolDetails {
 }
 
 /// The server that answers.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ServerDetails")] // Generators also create a type with the name of `server_info`.
 pub struct ServerInfo {
@@ -112,12 +113,8 @@ pub struct ServerInfo {
     /// The pools of actors that it runs.
     pub pools: Vec<PoolDetails>,
     /// The key by which other nodes know this one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "SignerKey")]
     pub node_key: Option<SignerKey>,
     /// How the store is; absent when it does not answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "StoreInfo")]
     pub store: Option<StoreInfo>,
     /// The limits of the wire.
     pub limits: Limits,

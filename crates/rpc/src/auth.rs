@@ -27,6 +27,16 @@ pub enum Principal {
     Identity(Arc<Login>),
 }
 
+impl Principal {
+    /// Returns its login, if it is an identity.
+    pub fn login(&self) -> Option<&Login> {
+        match self {
+            Self::Identity(login) => Some(login),
+            Self::Anonymous | Self::Operator => None,
+        }
+    }
+}
+
 /// The session of a caller on one connection.
 ///
 /// It lives as long as the connection and the notifications that arrived on it. Each HTTP request has a session of its own, because behind

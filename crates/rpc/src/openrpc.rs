@@ -10,6 +10,7 @@
 mod schema;
 
 use schemars::generate::{SchemaGenerator, SchemaSettings};
+use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -19,7 +20,7 @@ use super::error::{Code, data};
 use super::method::{Method, Subscription};
 use super::served;
 use hero_model::api::Repeatable;
-use schema::{Side, Titles, one_line};
+use schema::{Titles, one_line};
 
 /// Collects the schemas of a document while its methods are described.
 pub(super) struct Describer {
@@ -30,7 +31,11 @@ pub(super) struct Describer {
 }
 
 fn generator(settings: SchemaSettings) -> SchemaGenerator {
-    settings.with(|settings| settings.definitions_path = "/components/schemas".into()).into_generator()
+    let configure = |settings: &mut SchemaSettings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.transforms.insert(0, Box::new(RecursiveTransform(schema::without_null)));
+    };
+    settings.with(configure).into_generator()
 }
 
 impl Describer {
@@ -68,9 +73,9 @@ impl Describer {
         let (schemas, renamed) = schema::merge(self.output.take_definitions(true), self.input.take_definitions(true));
         let names: Vec<String> = methods.iter().filter_map(|method| Some(method["name"].as_str()?.to_owned())).collect();
         let taken = names.iter().map(String::as_str).chain([NAME]); // Generators create types with these names, too.
-        let mut titles = Titles::reserving(schemas.iter().map(|(name, ..)| name.as_str()), taken);
-        let mut tidy = |(name, mut schema, side): (String, Value, Side)| {
-            titles.tidy(&mut schema, &name, side);
+        let mut titles = Titles::reserving(schemas.iter().map(|(name, _)| name.as_str()), taken);
+        let mut tidy = |(name, mut schema): (String, Value)| {
+            titles.tidy(&mut schema, &name);
             (name, schema)
         };
         let schemas: Map<String, Value> = schemas.into_iter().map(&mut tidy).collect();
@@ -240,12 +245,12 @@ fn describe_schemas(method: &mut Value, titles: &mut Titles, renamed: &[String])
     for param in method["params"].as_array_mut().into_iter().flatten() {
         let title = format!("{name}{}", schema::camel(param["name"].as_str().unwrap_or_default()));
         schema::redirect(&mut param["schema"], renamed);
-        titles.tidy(&mut param["schema"], &title, Side::Input);
+        titles.tidy(&mut param["schema"], &title);
     }
-    titles.tidy(&mut method["result"]["schema"], &format!("{name}Result"), Side::Output);
+    titles.tidy(&mut method["result"]["schema"], &format!("{name}Result"));
     for param in method.pointer_mut("/x-subscription/notification/params").and_then(Value::as_array_mut).into_iter().flatten() {
         let title = format!("{name}Notification{}", schema::camel(param["name"].as_str().unwrap_or_default()));
-        titles.tidy(&mut param["schema"], &title, Side::Output);
+        titles.tidy(&mut param["schema"], &title);
     }
 }
 

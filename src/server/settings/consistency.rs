@@ -4,9 +4,8 @@
 use std::time::Duration;
 
 use super::context_settings::LEAST_SCRIPT_MEMORY;
-use super::table::Scope;
 use super::value::size_text;
-use super::{Settings, nearest, nodes};
+use super::{Scope, Settings, nearest, nodes};
 use crate::actor::Mask;
 
 /// An empty Redis already uses a few megabytes.

@@ -4,8 +4,8 @@ use figment::value::Value;
 use serde_json::{Map, json};
 
 use super::resolve::{Origin, Resolved};
-use super::table::{Default, Kind};
 use super::value::without_password;
+use super::{Default, Kind};
 use crate::model::MASKED;
 
 impl Resolved {

@@ -6,8 +6,7 @@ use figment::value::{Dict, Value};
 use figment::{Figment, error::Kind};
 
 use super::source::{self, DEFAULT, ENVIRONMENT, FLAG, Flags, Layer};
-use super::table::{Default, SETTINGS, Scope, Setting};
-use super::{Secret, Settings, consistency, context, context_settings, defaults, origins, variables};
+use super::{Default, SETTINGS, Scope, Secret, Setting, Settings, consistency, context, context_settings, defaults, origins, variables};
 use crate::model::ContextId;
 use crate::rpc::Limits;
 

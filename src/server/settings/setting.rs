@@ -1,5 +1,7 @@
 use std::default::Default as _;
+use std::fmt::Write as _;
 
+use super::SETTINGS;
 use super::value::size_text;
 use crate::rpc::Limits;
 
@@ -63,7 +65,45 @@ pub enum Scope {
     Both,
 }
 
+/// Makes `SETTINGS` and the struct `Settings`. Each setting has its description, how its value is read, and its type;
+/// then its form, default and scope. The file itself is only in the list.
+macro_rules! settings {
+    ($(#[doc = $doc:literal] $(#[serde($($read:tt)*)])? $name:ident: $type:ty = $kind:expr, $default:expr, $scope:expr;)*) => {
+        /// Every setting, in the order of `--help` and the documentation.
+        pub static SETTINGS: &[Setting] = &[
+            Setting::new(
+                "config",
+                One("FILE"),
+                Default::None,
+                Both,
+                " A TOML file with settings. Its keys are those that --print-config shows, such as max_request",
+            ),
+            $(Setting::new(stringify!($name), $kind, $default, $scope, $doc),)*
+        ];
+
+        /// Every setting, with its final value. Paths of directories are absolute, and sizes are in bytes.
+        #[derive(Debug, Clone, Deserialize)]
+        pub struct Settings {
+            $(#[doc = $doc] $(#[serde($($read)*)])? pub $name: $type,)*
+            /// The configuration of single contexts.
+            #[serde(skip)]
+            pub of_contexts: Vec<ContextSettings>,
+        }
+    };
+}
+pub(super) use settings;
+
 impl Setting {
+    /// `doc` is a doc comment, with the space behind its slashes.
+    pub(super) const fn new(name: &'static str, kind: Kind, default: Default, scope: Scope, doc: &'static str) -> Self {
+        Self { name, kind, default, scope, doc: doc.split_at(1).1 }
+    }
+
+    /// Returns the setting called `name` in the TOML file.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        SETTINGS.iter().find(|setting| setting.name == name)
+    }
+
     /// Returns the default as a user would write it, unless it is computed at the start.
     pub fn default_text(&self) -> Option<String> {
         match (self.default, self.kind) {
@@ -97,4 +137,28 @@ impl Setting {
     pub fn is_for(&self, scope: Scope) -> bool {
         scope == Scope::Server || self.scope == Scope::Both
     }
+}
+
+/// Renders the table for `docs/settings.md`.
+pub fn markdown() -> String {
+    let mut text = String::from("| setting | flag | environment | default | |\n| --- | --- | --- | --- | --- |\n");
+    for setting in SETTINGS {
+        let flag = match (setting.flag(), setting.kind) {
+            (Some(flag), Kind::Switch) => format!("`--{flag}`"),
+            (Some(flag), Kind::One(value) | Kind::List(value) | Kind::Types(value) | Kind::Contexts(value)) => {
+                format!("`--{flag} {value}`")
+            }
+            (Some(flag), Kind::Endpoints) => format!("`--{flag} N=URL`"),
+            (Some(flag), _) => format!("`--{flag} TYPE[:GROUP]=N`"),
+            (None, _) => "–".to_owned(),
+        };
+        let default = match setting.default {
+            Default::Computed(words) => words.replace('<', "&lt;"),
+            _ => setting.default_text().map_or_else(|| "–".to_owned(), |value| format!("`{value}`")),
+        };
+        let also = if setting.scope == Scope::Both { "" } else { " *(server only)*" };
+        writeln!(text, "| `{}` | {flag} | `{}` | {default} | {}{also} |", setting.name, setting.env(), setting.doc)
+            .expect("writing to a String cannot fail");
+    }
+    text
 }

@@ -7,8 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use figment::value::{Dict, Map, Value};
 use figment::{Metadata, Profile, Provider, providers::Format as _};
 
-use super::table::{Default, Kind, SETTINGS, Scope, Setting};
-use super::{unknown, variables};
+use super::{Default, Kind, SETTINGS, Scope, Setting, unknown, variables};
 
 /// Values from one source, under their names in the TOML file.
 #[derive(Debug, Clone)]

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::nearest;
-use super::table::{SETTINGS, Setting};
+use super::{SETTINGS, Setting, nearest};
 
 const PREFIX: &str = "HERO_";
 /// The variables of commands that call a server.

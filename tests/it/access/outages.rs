@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hero::access::{ContextSpec, TokenKey, Watch};
-use hero::dispatch::{Callers, Scheduler};
+use hero::dispatch::Scheduler;
 use hero::model::{ContextId, ContextStatus, JobSpec, Missed, Overlap, Schedule, ScheduleSpec, Seconds, Standing};
 use hero::service::Service as _;
 use tokio_util::sync::CancellationToken;
@@ -97,21 +97,6 @@ async fn a_context_that_did_not_answer_is_asked_again_and_tokens_end_meanwhile()
     shutdown.cancel();
 }
 
-/// An authority's knowledge of the callers of schedules, as a server requests it.
-fn callers(authority: &Authority) -> Callers {
-    let (known, rights) = (authority.clone(), authority.clone());
-    Callers {
-        is_deleted: Box::new(move |caller| {
-            let known = known.clone();
-            Box::pin(async move { known.is_deleted(&caller).await })
-        }),
-        standing: Box::new(move |context, caller, anew| {
-            let rights = rights.clone();
-            Box::pin(async move { rights.standing(context, &caller, anew).await })
-        }),
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn no_run_of_a_schedule_is_lost_while_it_cannot_be_read_who_has_which_rights() {
     let towns = Towns::open().await;
@@ -125,8 +110,8 @@ async fn no_run_of_a_schedule_is_lost_while_it_cannot_be_read_who_has_which_righ
     // Its schedules can be read all the same.
     let store = towns.home.plan().of(ELSEWHERE).store().await;
     let dispatcher = dispatcher([store.clone()], towns.home.directory());
-    dispatcher.ask_of_callers(callers(&authority));
-    let asked = Arc::new(OnceLock::from(callers(&authority)));
+    dispatcher.ask_of_callers(authority.clone());
+    let asked = Arc::new(OnceLock::from(authority.clone()));
     let mut scheduler = Scheduler::new(store.clone()).asking(asked);
     let job = JobSpec { context_id: ELSEWHERE, caller_id: Some(caller.clone()), ..spec("1") };
     let end_at = Some(store.clock().now().plus(Duration::from_secs(150)));

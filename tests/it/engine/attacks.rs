@@ -282,10 +282,7 @@ async fn sleep_ends_with_the_job_and_takes_any_number() {
     for script in
         ["sleep(1000)", "sleep(1e300)", "sleep(1.0 / 0.0)", "sleep(9223372036854775807)", "try { sleep(1000) } catch { } sleep(1000)"]
     {
-        let mut job = job(script);
-        job.timeout = Duration::from_millis(100);
-        let error = bench.run_job(&job).await.result.unwrap_err();
-        assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Timeout, "timeout"), "{script}");
+        bench.times_out(script).await;
     }
     assert!(bench.child.is_alive());
 }
@@ -299,10 +296,7 @@ async fn a_timeout_ends_loops_and_native_functions_with_callbacks() {
         "let a = []; a.pad(9000, 0); for i in 0..100000 { let b = a; b.push(i); }",
         "loop { try { throw 1 } catch { } }",
     ] {
-        let mut job = job(script);
-        job.timeout = Duration::from_millis(100);
-        let error = bench.run_job(&job).await.result.unwrap_err();
-        assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Timeout, "timeout"), "{script}");
+        bench.times_out(script).await;
     }
     assert!(bench.child.is_alive());
 }

@@ -67,10 +67,11 @@ pub use self::{
 };
 
 use crate::log_file::LogDirectory;
+use hero_access::Authority;
 use hero_audit::Audit;
 use hero_engine::Names;
-use hero_model::{Backoff, ContextId, JobError, Queue, ScriptType, Standing};
-use hero_store::{self as store, Store};
+use hero_model::{Backoff, ContextId, JobError, Queue, ScriptType};
+use hero_store::Store;
 use served::{Contexts, Served};
 
 /// The settings of a dispatcher.
@@ -119,18 +120,6 @@ impl Settings {
 #[doc(hidden)]
 pub type Compiler = Arc<dyn Fn(&ScriptType, &str, Names) -> Pin<Box<dyn Future<Output = Option<JobError>> + Send>> + Send + Sync>;
 
-/// An answer that needs a call to Redis.
-type Looked<T> = Pin<Box<dyn Future<Output = Result<T, store::Error>> + Send>>;
-
-/// Answers questions about the callers of schedules. The server sets it, because it knows identities.
-#[doc(hidden)]
-pub struct Callers {
-    /// True if this `caller_id` belongs to a deleted identity.
-    pub is_deleted: Box<dyn Fn(String) -> Looked<bool> + Send + Sync>,
-    /// Checks whether the caller may create jobs in a context. The last argument asks Redis for recent grants, too.
-    pub standing: Box<dyn Fn(ContextId, String, bool) -> Looked<Standing> + Send + Sync>,
-}
-
 /// Explains why the actors of this process take no jobs from a queue yet, because contexts and runners take turns. The
 /// server sets it.
 #[doc(hidden)]
@@ -147,7 +136,7 @@ struct Inner {
     /// Permits to list jobs.
     lists: Semaphore,
     compiler: OnceLock<Compiler>,
-    callers: Arc<OnceLock<Callers>>,
+    callers: Arc<OnceLock<Authority>>,
     explain_waits: OnceLock<ExplainWaits>,
 }
 
@@ -180,7 +169,7 @@ impl Dispatcher {
     /// Makes schedules end whose callers were deleted, and skip runs while their callers may not create jobs. Only the
     /// first call has an effect.
     #[doc(hidden)]
-    pub fn ask_of_callers(&self, callers: Callers) {
+    pub fn ask_of_callers(&self, callers: Authority) {
         // A second one would know the same identities.
         let _ = self.0.callers.set(callers);
     }

@@ -64,8 +64,8 @@ impl Dispatcher {
         let mut schedules: Vec<Schedule> = shown.await.ok_or_else(closed)?;
         if let Some(callers) = self.0.callers.get() {
             for schedule in &mut schedules {
-                let Some(caller) = schedule.job.caller_id.clone().filter(|_| !schedule.next_runs.is_empty()) else { continue };
-                let standing = (callers.standing)(context, caller, false).await.map_err(|error| Error::store(error, None))?;
+                let Some(caller) = schedule.job.caller_id.as_deref().filter(|_| !schedule.next_runs.is_empty()) else { continue };
+                let standing = callers.standing(context, caller, false).await.map_err(|error| Error::store(error, None))?;
                 if let Standing::Lacks(why) = standing {
                     schedule.suspended = Some(why);
                 }

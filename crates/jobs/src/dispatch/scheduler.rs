@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 
-use super::Callers;
 use super::create::log_creation;
 use super::pressure::Pressure;
 use super::timetable::Timetable;
+use hero_access::Authority;
 use hero_audit::{Audit, Outcome, Record, Who};
 use hero_model::{JobId, JobSpec, Overlap, ScheduleId, ScheduleSpec, Standing, Timestamp};
 use hero_service::Service;
@@ -31,7 +31,7 @@ pub struct Scheduler {
     /// The audit log for fired occurrences.
     audit: Audit,
     /// Tells which callers were deleted, and which may create jobs.
-    callers: Arc<OnceLock<Callers>>,
+    callers: Arc<OnceLock<Authority>>,
     /// Schedules whose callers may not create jobs, so that each is logged once.
     refused: Mutex<HashSet<ScheduleId>>,
 }
@@ -74,7 +74,7 @@ impl Scheduler {
     /// Returns the scheduler with a check of callers: it ends schedules of deleted callers, and fires none whose
     /// callers may not create jobs.
     #[doc(hidden)]
-    pub fn asking(self, callers: Arc<OnceLock<Callers>>) -> Self {
+    pub fn asking(self, callers: Arc<OnceLock<Authority>>) -> Self {
         Self { callers, ..self }
     }
 
@@ -82,7 +82,7 @@ impl Scheduler {
     /// it can be inspected.
     async fn end_of_deleted(&self, due: &StoredSchedule, spec: &ScheduleSpec) -> Result<bool, Error> {
         let (Some(callers), Some(caller)) = (self.callers.get(), &spec.job.caller_id) else { return Ok(false) };
-        if !(callers.is_deleted)(caller.clone()).await? {
+        if !callers.is_deleted(caller).await? {
             return Ok(false);
         }
         let (schedule, expected) = (due.id.clone(), due.occurrence);
@@ -98,7 +98,7 @@ impl Scheduler {
     /// Returns whether the caller of a schedule may create its jobs now.
     async fn standing(&self, due: &StoredSchedule, spec: &ScheduleSpec) -> Result<Standing, Error> {
         let (Some(callers), Some(caller)) = (self.callers.get(), &spec.job.caller_id) else { return Ok(Standing::May) };
-        let standing = (callers.standing)(self.store.context(), caller.clone(), true).await?;
+        let standing = callers.standing(self.store.context(), caller, true).await?;
         if standing == Standing::May {
             self.refused.lock().unwrap_or_else(PoisonError::into_inner).remove(&due.id);
         }

@@ -6,11 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::{ContextId, IdentityId, Role, Timestamp, Token};
 
 /// Who makes a call.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Who {
     /// Its identity, if it has logged in with one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "IdentityId")]
     pub identity_id: Option<IdentityId>,
     /// Whether it is whoever runs the server, who may do everything.
     pub operator: bool,

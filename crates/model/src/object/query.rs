@@ -8,6 +8,7 @@ use super::{SortKey, at_path};
 use crate::Json;
 
 /// Which objects of a collection are wanted, and in which order.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Find {
@@ -17,19 +18,13 @@ pub struct Find {
     #[schemars(with = "BTreeMap<String, Value>")]
     pub conditions: BTreeMap<String, Condition>,
     /// The field to sort by, which needs an index; the id by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub order_by: Option<String>,
     /// Whether the last comes first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub descending: bool,
     /// The most objects to give, from 1 to 1,000; 100 by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     pub limit: Option<u32>,
     /// Where to go on: the `next_cursor` of the page before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub cursor: Option<String>,
 }
 
@@ -170,13 +165,12 @@ pub fn keys_at(object: &Value, path: &str) -> BTreeSet<SortKey> {
 }
 
 /// Some objects of a collection.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectPage {
     /// The objects, in order.
     pub objects: Vec<Json>,
     /// Where to go on, as `cursor`; absent at the end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub next_cursor: Option<String>,
     /// The fields that were asked for and not looked up in an index: objects were read one after another and compared, at most 10,000 for
     /// one page, which therefore may be short although more follow.

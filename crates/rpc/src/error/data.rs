@@ -37,19 +37,17 @@ macro_rules! data {
     ($($(#[doc = $doc:literal])+ $name:ident { $($(#[doc = $of:literal])+ $field:ident: $type:ty,)* })*) => {
         $(
         $(#[doc = $doc])+
+        #[serde_with::skip_serializing_none]
         #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub(crate) struct $name {
             $(
                 $(#[doc = $of])+
-                #[serde(default, skip_serializing_if = "Option::is_none")]
                 pub $field: Option<$type>,
             )*
             /// The place of the job among those of `create_jobs`, from 0.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             pub index: Option<u32>,
             /// The name of the job in its flow.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             pub job: Option<String>,
         }
     )*

@@ -1,15 +1,7 @@
 use std::collections::HashSet;
 
+use schemars::Schema;
 use serde_json::{Map, Value, json};
-
-/// Whether a schema describes input or output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
-    /// Parameters. `null` is not mentioned there, because it means "not given".
-    Input,
-    /// Results. `null` is mentioned there, because it can occur.
-    Output,
-}
 
 type Schemas = Map<String, Value>;
 
@@ -19,23 +11,22 @@ fn input_name(name: &str) -> String {
     format!("{name}Input")
 }
 
-/// Merges the schemas of both generators into one map, each with the side that it describes. Also returns the names that were changed.
+/// Merges the schemas of both generators. Also returns the names that were changed.
 ///
 /// If a name has different schemas in results and in parameters, the schema of parameters gets another name.
-pub(super) fn merge(output: Schemas, input: Schemas) -> (Vec<(String, Value, Side)>, Vec<String>) {
+pub(super) fn merge(output: Schemas, input: Schemas) -> (Vec<(String, Value)>, Vec<String>) {
     let differs = |(name, schema): &(&String, &Value)| output.get(*name).is_some_and(|other| other != *schema);
     let renamed: Vec<String> = input.iter().filter(differs).map(|(name, _)| name.clone()).collect();
     let mut only_input = Vec::new();
     for (name, mut schema) in input {
         redirect(&mut schema, &renamed);
         if renamed.contains(&name) {
-            only_input.push((input_name(&name), schema, Side::Input));
+            only_input.push((input_name(&name), schema));
         } else if !output.contains_key(&name) {
-            only_input.push((name, schema, Side::Input));
+            only_input.push((name, schema));
         }
     }
-    let output = output.into_iter().map(|(name, schema)| (name, schema, Side::Output));
-    (output.chain(only_input).collect(), renamed)
+    (output.into_iter().chain(only_input).collect(), renamed)
 }
 
 /// Redirects references to renamed schemas.
@@ -89,18 +80,18 @@ impl Titles {
     }
 
     /// Gives titles to a schema and all schemas inside it, and rewrites constructs that generators misread.
-    pub(super) fn tidy(&mut self, schema: &mut Value, wanted: &str, side: Side) {
+    pub(super) fn tidy(&mut self, schema: &mut Value, wanted: &str) {
         let wanted = camel(wanted);
         let component = self.0.contains(&format!("={wanted}"));
-        self.tidy_as(schema, &wanted, side, component);
+        self.tidy_as(schema, &wanted, component);
     }
 
-    fn tidy_as(&mut self, schema: &mut Value, wanted: &str, side: Side, component: bool) {
+    fn tidy_as(&mut self, schema: &mut Value, wanted: &str, component: bool) {
         if schema.is_boolean() {
             *schema = json!({});
         }
         let Value::Object(map) = schema else { return };
-        without_null(map, side);
+        null_as_choice(map);
         if let Some(target) = reference(map) {
             // Generators ignore members beside a reference, or create a type for them. The target has a title anyway.
             *schema = json!({"$ref": target});
@@ -117,16 +108,16 @@ impl Titles {
             match (key.as_str(), value) {
                 ("properties", Value::Object(properties)) => {
                     for (name, schema) in properties {
-                        self.tidy_as(schema, &format!("{title}{}", camel(name)), side, false);
+                        self.tidy_as(schema, &format!("{title}{}", camel(name)), false);
                     }
                 }
                 ("items" | "additionalProperties", schema @ (Value::Object(_) | Value::Bool(true))) => {
-                    self.tidy_as(schema, &format!("{title}Item"), side, false);
+                    self.tidy_as(schema, &format!("{title}Item"), false);
                 }
                 ("allOf" | "anyOf" | "oneOf", Value::Array(choices)) => {
                     for (at, schema) in choices.iter_mut().enumerate() {
                         let name = choice_name(schema, at);
-                        self.tidy_as(schema, &format!("{title}{name}"), side, false);
+                        self.tidy_as(schema, &format!("{title}{name}"), false);
                     }
                 }
                 _ => {}
@@ -169,42 +160,50 @@ fn choice_name(schema: &Value, at: usize) -> String {
     }
 }
 
-/// Rewrites a list of types: `null` is dropped for parameters, and becomes a choice for results.
-fn without_null(map: &mut Map<String, Value>, side: Side) {
-    if let Some(Value::Array(types)) = map.get("type") {
-        let mut types = types.clone();
-        if side == Side::Input {
+/// Removes `null` from the properties of an object that may be missing. `null` is the same as missing in parameters, and does not
+/// occur in results.
+pub(super) fn without_null(schema: &mut Schema) {
+    let required = schema.get("required").cloned().unwrap_or_default();
+    let is_required = |name: &String| required.as_array().is_some_and(|names| names.iter().any(|required| required == name));
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (_, property) in properties.into_iter().flatten().filter(|(name, _)| !is_required(name)) {
+        let Value::Object(map) = property else { continue };
+        if let Some(Value::Array(types)) = map.get_mut("type") {
             types.retain(|kind| kind != "null");
-        }
-        if let [only] = types.as_slice() {
-            map.insert("type".into(), only.clone());
-        } else {
-            let mut rest = std::mem::take(map);
-            let description = rest.remove("description");
-            let choices = types.iter().map(|kind| {
-                if kind == "null" {
-                    json!({"type": "null"})
-                } else {
-                    let mut choice = rest.clone();
-                    choice.insert("type".into(), kind.clone());
-                    choice.into()
-                }
-            });
-            map.insert("anyOf".into(), choices.collect());
-            map.extend(description.map(|description| ("description".to_owned(), description)));
-        }
-    }
-    if side == Side::Input
-        && let Some(Value::Array(choices)) = map.get_mut("anyOf")
-    {
-        choices.retain(|choice| choice.get("type").is_none_or(|kind| kind != "null"));
-        if let [only] = choices.as_slice() {
-            let only = only.clone();
-            map.remove("anyOf");
-            if let Value::Object(only) = only {
-                map.extend(only);
+            if let [only] = types.as_slice() {
+                let only = only.clone();
+                map.insert("type".into(), only);
             }
         }
+        if let Some(Value::Array(choices)) = map.get_mut("anyOf") {
+            choices.retain(|choice| choice["type"] != "null");
+            if let [Value::Object(only)] = choices.as_mut_slice() {
+                let mut only = std::mem::take(only);
+                map.shift_remove("anyOf");
+                only.append(map);
+                *map = only;
+            }
+        }
+    }
+}
+
+/// Rewrites a list of types as a choice.
+fn null_as_choice(map: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = map.get("type") {
+        let types = types.clone();
+        let mut rest = std::mem::take(map);
+        let description = rest.remove("description");
+        let choices = types.iter().map(|kind| {
+            if kind == "null" {
+                json!({"type": "null"})
+            } else {
+                let mut choice = rest.clone();
+                choice.insert("type".into(), kind.clone());
+                choice.into()
+            }
+        });
+        map.insert("anyOf".into(), choices.collect());
+        map.extend(description.map(|description| ("description".to_owned(), description)));
     }
     if map.get("default").is_some_and(Value::is_null) {
         map.remove("default");
@@ -248,27 +247,29 @@ mod tests {
         }));
         let (all, renamed) = merge(output, input);
         assert_eq!(renamed, ["Two"]);
-        let names: Vec<_> = all.iter().map(|(name, _, side)| (name.as_str(), *side)).collect();
-        assert_eq!(names, [("Same", Side::Output), ("Two", Side::Output), ("TwoInput", Side::Input), ("New", Side::Input)]);
+        let names: Vec<_> = all.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["Same", "Two", "TwoInput", "New"]);
         assert_eq!(all[3].1, json!({"$ref": "#/components/schemas/TwoInput"}));
     }
 
-    #[test]
-    fn null_is_a_choice_in_results_and_nothing_in_parameters() {
-        let optional = || json!({"type": ["string", "null"], "description": "d"});
-        let tidy = |side| {
-            let mut schema = optional();
-            Titles::reserving(std::iter::empty(), std::iter::empty()).tidy(&mut schema, "name", side);
-            schema
-        };
-        assert_eq!(tidy(Side::Input), json!({"title": "Name", "type": "string", "description": "d"}));
-        let choices = json!([{"title": "NameChoice1", "type": "string"}, {"title": "NameNull", "type": "null"}]);
-        assert_eq!(tidy(Side::Output), json!({"title": "Name", "anyOf": choices, "description": "d"}));
+    fn tidied(mut schema: Value) -> Value {
+        Titles::reserving(std::iter::empty(), std::iter::empty()).tidy(&mut schema, "name");
+        schema
     }
 
-    fn tidied(mut schema: Value) -> Value {
-        Titles::reserving(std::iter::empty(), std::iter::empty()).tidy(&mut schema, "name", Side::Output);
-        schema
+    #[test]
+    fn null_is_a_choice_of_what_is_required_and_nothing_in_what_may_be_missing() {
+        let properties =
+            |word: Value, other: Value| json!({"required": ["there"], "properties": {"there": word, "word": word, "other": other}});
+        let choice = json!({"anyOf": [{"$ref": "#/x"}, {"type": "null"}], "description": "d"});
+        let word = json!({"type": ["string", "null"], "description": "d"});
+        let mut schema = Schema::try_from(properties(word.clone(), choice)).unwrap();
+        without_null(&mut schema);
+        let mut expected = properties(word.clone(), json!({"$ref": "#/x", "description": "d"}));
+        expected["properties"]["word"]["type"] = "string".into();
+        assert_eq!(schema.to_value(), expected);
+        let choices = json!([{"title": "NameChoice1", "type": "string"}, {"title": "NameNull", "type": "null"}]);
+        assert_eq!(tidied(word), json!({"title": "Name", "anyOf": choices, "description": "d"}));
     }
 
     #[test]
@@ -289,7 +290,7 @@ mod tests {
     #[test]
     fn a_title_that_generators_give_away_is_given_to_no_schema() {
         let mut schema = json!({"type": "object"});
-        Titles::reserving(std::iter::empty(), ["ta_ken"].into_iter()).tidy(&mut schema, "ta_ken", Side::Output);
+        Titles::reserving(std::iter::empty(), ["ta_ken"].into_iter()).tidy(&mut schema, "ta_ken");
         assert_eq!(schema["title"], "TaKenValue");
     }
 }

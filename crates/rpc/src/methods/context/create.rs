@@ -17,19 +17,16 @@ use hero_access::ContextSpec;
 use hero_model::{Context, ContextId, ContextLimits, IdentityId};
 
 /// Makes a context: a tenant with a database, jobs, objects and files of its own. It takes calls at once, and those of other servers within a second.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateContext {
     /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     name: Option<String>,
     /// Who may do everything in it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     admins: BTreeSet<IdentityId>,
     /// What may be used in it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ContextLimits")]
     limits: Option<ContextLimits>,
 }
 

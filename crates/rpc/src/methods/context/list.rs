@@ -2,22 +2,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;
-use crate::auth::{Permission, Principal, Session};
+use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
 use crate::method::{Example, Method};
 use crate::methods::{PageSize, sample, tag};
+use hero_access::Login;
 use hero_model::ContextPage;
 
 /// Lists contexts in the order of their numbers: those in which the caller has a role, or all for the operator.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListContexts {
     /// The `next_cursor` of the page before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// The most contexts to give.
     #[serde(default)]
@@ -45,10 +45,7 @@ impl Method for ListContexts {
     }
 
     async fn call(self, app: &App, session: &Session) -> Result<ContextPage, Error> {
-        let identity = match session.principal() {
-            Principal::Identity(login) => Some(login.identity()),
-            Principal::Operator | Principal::Anonymous => None,
-        };
+        let identity = session.principal().login().map(Login::identity);
         Ok(app.authority.context_page(identity, self.cursor.as_deref(), self.limit.get())?)
     }
 }

@@ -18,6 +18,7 @@ use hero_model::{Context, ContextId, ContextLimits};
 /// Changes a context. What is not given stays. Limits are the operator's to set; 0 takes one away.
 ///
 /// It holds at once on this server, and within a second on others. Roles are changed by `grant` and `revoke`.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateContext {
@@ -25,12 +26,8 @@ pub struct UpdateContext {
     #[serde(default)]
     context_id: ContextId,
     /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     name: Option<String>,
     /// What may be used in it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ContextLimits")]
     limits: Option<ContextLimits>,
 }
 

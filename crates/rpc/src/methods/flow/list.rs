@@ -14,19 +14,16 @@ use hero_model::{ContextId, FlowPage};
 /// Lists flows, the newest first.
 ///
 /// A page can have fewer flows than asked for, or none, and still not be the last: that one has no `next_cursor`.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListFlows {
     /// The `next_cursor` of the page before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// The most flows to give.
     #[serde(default)]
     limit: PageSize,
     /// Only flows that this caller created.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     caller_id: Option<String>,
     /// The context they belong to.
     #[serde(default)]

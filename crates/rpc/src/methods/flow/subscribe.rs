@@ -13,14 +13,13 @@ use hero_model::{ContextId, FlowId};
 
 /// Follows a flow to its end. The first item is where it is, then comes one for each change of a job, then its end, and
 /// `ended` last. With a cursor the changes after it come first. One without a `job` says where the flow is now, also where changes of jobs were lost because the subscriber reads too slowly.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubscribeFlow {
     /// The flow to follow.
     flow_id: FlowId,
     /// The `cursor` of the last item that was seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// The context it belongs to.
     #[serde(default)]

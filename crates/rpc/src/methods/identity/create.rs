@@ -14,12 +14,11 @@ use hero_access::IdentityChange;
 use hero_model::{Identity, IdentityId, PublicKey};
 
 /// Makes an identity: somebody who may be given tokens, and rights in contexts.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateIdentity {
     /// Its public key (secp256k1, uncompressed, hexadecimal). No two identities have the same.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "PublicKey")]
     pubkey: Option<PublicKey>,
     /// Where it can be reached, 16 at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -2,23 +2,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;
-use crate::auth::{Permission, Principal, Session};
+use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
 use crate::method::{Example, Method};
 use crate::methods::{PageSize, sample, tag};
+use hero_access::Login;
 use hero_model::IdentityPage;
 
 /// Lists identities in the order of their numbers. Where callers log in: yourself, and those that have a role in a context in which you have one. A page may
 /// hold fewer than asked for and still have a next.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListIdentities {
     /// The `next_cursor` of the page before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// The most identities to give.
     #[serde(default)]
@@ -46,10 +46,7 @@ impl Method for ListIdentities {
     }
 
     async fn call(self, app: &App, session: &Session) -> Result<IdentityPage, Error> {
-        let viewer = match session.principal() {
-            Principal::Identity(login) => Some(login.identity()),
-            Principal::Operator | Principal::Anonymous => None,
-        };
+        let viewer = session.principal().login().map(Login::identity);
         Ok(app.authority.identities(viewer, self.cursor.as_deref(), self.limit.get()).await?)
     }
 }

@@ -14,18 +14,15 @@ use hero_access::IdentityChange;
 use hero_model::{Identity, IdentityId, PublicKey};
 
 /// Changes an identity: what is given takes the place of what was there.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateIdentity {
     /// The identity to change.
     identity_id: IdentityId,
     /// Its new public key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "PublicKey")]
     pubkey: Option<PublicKey>,
     /// Where it can be reached now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<String>")]
     address: Option<Vec<String>>,
 }
 

@@ -15,6 +15,7 @@ use hero_model::{ContextId, Job, JobFilter, JobPage, Status};
 ///
 /// A page can have fewer jobs than asked for, or none, and still not be the last: that one has no `next_cursor`. A list is for finding
 /// jobs: what is long of one is cut after 1 KB or left out, `truncated` says what, and `get_job` gives all of it.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListJobs {
@@ -22,8 +23,6 @@ pub struct ListJobs {
     #[serde(default, skip_serializing_if = "is_default")]
     filter: JobFilter,
     /// The `next_cursor` of the page before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// The most jobs to give.
     #[serde(default)]

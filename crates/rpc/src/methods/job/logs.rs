@@ -14,14 +14,13 @@ use hero_model::{ContextId, JobId, LogPage};
 /// Gives log lines of a job, the oldest first.
 ///
 /// A page ends after about a megabyte, too: it may have fewer lines than asked for and not be the last, if it has any. A page without lines has a `next_cursor` too as long as the job can log more: ask again with it, or use `subscribe_logs`.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetLogs {
     /// The job whose log to read.
     job_id: JobId,
     /// The `next_cursor` of the page before, or the `cursor` of a line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// The most lines to give.
     #[serde(default)]

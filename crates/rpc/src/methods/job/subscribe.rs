@@ -12,14 +12,13 @@ use hero_model::api::EventNotice;
 use hero_model::{ContextId, JobId, Status};
 
 /// Follows a job to its end. Without a cursor the first item is the present state.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubscribeJob {
     /// The job to follow.
     job_id: JobId,
     /// The `cursor` of the last event that was seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// The context it belongs to.
     #[serde(default)]

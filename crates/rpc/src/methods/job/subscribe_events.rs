@@ -13,6 +13,7 @@ use hero_model::api::{Began, EventNotice};
 use hero_model::{ContextId, JobFilter, Status};
 
 /// Follows every change of the jobs that fit a filter, from now on or from a cursor. Without a cursor the first item says where it begins.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubscribeEvents {
@@ -20,8 +21,6 @@ pub struct SubscribeEvents {
     #[serde(default, skip_serializing_if = "is_default")]
     filter: JobFilter,
     /// The `cursor` of the last event that was seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// The context they belong to.
     #[serde(default)]

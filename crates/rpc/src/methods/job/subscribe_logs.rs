@@ -14,14 +14,13 @@ use hero_model::{ContextId, JobId};
 const ERRORS: &[Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
 
 /// Follows the log of a job, from its first line or from a cursor. Ends when the job has ended and its last line was sent.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubscribeLogs {
     /// The job whose log to follow.
     job_id: JobId,
     /// The `cursor` of the last line that was seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// The context the job belongs to.
     #[serde(default)]

@@ -26,13 +26,12 @@ pub struct PresentToken {
 }
 
 /// Whom a token stands for.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Presented {
     /// Its identity.
     pub identity_id: IdentityId,
     /// When the token ends, if it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
     pub expires_at: Option<Timestamp>,
 }
 

@@ -15,6 +15,7 @@ use hero_model::{ContextId, MessageList, MessagePage, MessageStatus};
 /// Lists messages that came and were not fetched, or that are to go out, those that are taken first first; or those of a status.
 ///
 /// A page can have fewer messages than asked for, or none, and still not be the last: that one has no `next_cursor`.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListMessages {
@@ -22,22 +23,16 @@ pub struct ListMessages {
     #[serde(default)]
     list: MessageList,
     /// The `next_cursor` of the page before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// The most messages to give.
     #[serde(default)]
     limit: PageSize,
     /// Only messages of this caller.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     caller_id: Option<u32>,
     /// The context that has them.
     #[serde(default)]
     context_id: ContextId,
     /// Only messages of this status, whichever way they go, the one that got it last first: the last 10,000. `list` does not count then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "MessageStatus")]
     status: Option<MessageStatus>,
 }
 

@@ -24,6 +24,7 @@ const fn result() -> u32 {
 /// Sends a message: it is stored and brought to the other side in the background, and its status says what became of it.
 ///
 /// Jobs of a message run at the other side, and for each a message of type `result` comes back.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendMessage {
@@ -31,13 +32,9 @@ pub struct SendMessage {
     #[serde(default)]
     message: String,
     /// Where it goes: `here` (another context of this server), `node:NAME`, `redis://…`, or a node of Mycelium.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Address")]
     address: Option<Address>,
     /// What it is about: normally the topic of a runner, whose address it goes to if it has none. A script type is the topic of all runners that have it,
     /// which take turns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Name")]
     topic: Option<Name>,
     /// The context it is for.
     #[serde(default)]
@@ -58,8 +55,6 @@ pub struct SendMessage {
     #[serde(default = "result")]
     timeout_result: u32,
     /// Who sends it; the identity of the session by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     caller_id: Option<u32>,
     /// The context it comes from.
     #[serde(default)]

@@ -20,6 +20,7 @@ use hero_model::{Condition, ContextId, Find, Json, Name, ObjectPage, each_once};
 ///
 /// A field is asked for by an index if it has one. Otherwise objects are read one after another, at most 10,000 for a page, and the answer
 /// says so (`compared`): such a page may be short although more follow. Scripts make indexes by `osis::index`.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FindObjects {
@@ -31,8 +32,6 @@ pub struct FindObjects {
     #[schemars(with = "BTreeMap<String, Value>")]
     conditions: BTreeMap<String, Condition>,
     /// The field to sort by, which needs an index; the id by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     order_by: Option<String>,
     /// Whether the last comes first.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -41,8 +40,6 @@ pub struct FindObjects {
     #[serde(default)]
     limit: PageSize,
     /// The `next_cursor` of the page before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// The context they belong to.
     #[serde(default)]

@@ -14,18 +14,15 @@ use hero_model::{ContextId, Name, ScriptType};
 /// Has nothing taken from one queue, in any priority, until it is resumed. Gives true.
 ///
 /// Running jobs go on, and new ones wait. The queue of a type is not that of its groups and instances: each is paused by itself.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PauseQueue {
     /// The script type of the queue.
     script_type: ScriptType,
     /// The group of the queue; without it, and without an instance, it is the queue of the whole type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Name")]
     group: Option<Name>,
     /// The instance of the queue, in the group `default` if none is named.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     instance: Option<u32>,
     /// The context it belongs to.
     #[serde(default)]

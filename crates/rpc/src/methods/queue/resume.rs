@@ -12,18 +12,15 @@ use crate::methods::tag;
 use hero_model::{ContextId, Name, ScriptType};
 
 /// Has a paused queue served again, at once. Gives true, also if it was not paused; a type that nobody knows is refused.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResumeQueue {
     /// The script type of the queue.
     script_type: ScriptType,
     /// The group of the queue; without it, and without an instance, it is the queue of the whole type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Name")]
     group: Option<Name>,
     /// The instance of the queue, in the group `default` if none is named.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
     instance: Option<u32>,
     /// The context it belongs to.
     #[serde(default)]

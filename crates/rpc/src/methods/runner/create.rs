@@ -20,6 +20,7 @@ const fn yes() -> bool {
 /// Makes a runner: it runs the jobs of its script type whose `group` is `runner{runner_id}`.
 ///
 /// A local one is a pool of the context; the jobs of another one are sent as messages to its address.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateRunner {
@@ -29,23 +30,15 @@ pub struct CreateRunner {
     #[serde(default = "yes")]
     local: bool,
     /// Where it is, if it is not local.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Address")]
     address: Option<Address>,
     /// The key with which results of its jobs are signed: that of the node that runs them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "SignerKey")]
     pubkey: Option<SignerKey>,
     /// The context at the other side in which its jobs run.
     #[serde(default)]
     target_context: ContextId,
     /// What it is for; 256 bytes at most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     name: Option<String>,
     /// What it is called; `runner{runner_id}` if this is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Name")]
     topic: Option<Name>,
     /// The context it belongs to.
     #[serde(default)]

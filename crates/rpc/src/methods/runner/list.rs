@@ -13,12 +13,11 @@ use crate::methods::{PageSize, sample, tag};
 use hero_model::{ContextId, RunnerPage};
 
 /// Lists runners in the order of their numbers.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListRunners {
     /// The `next_cursor` of the page before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// The most runners to give.
     #[serde(default)]

@@ -14,38 +14,25 @@ use crate::methods::{sample, tag};
 use hero_model::{Address, ContextId, Name, Runner, RunnerChange, RunnerId, ScriptType, SignerKey};
 
 /// Changes a runner: what is given takes the place of what was there.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateRunner {
     /// The runner to change.
     runner_id: RunnerId,
     /// The script type of its jobs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ScriptType")]
     script_type: Option<ScriptType>,
     /// Whether it is a pool of this context.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     local: Option<bool>,
     /// Where it is, if it is not local.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Address")]
     address: Option<Address>,
     /// The key with which results of its jobs are signed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "SignerKey")]
     pubkey: Option<SignerKey>,
     /// What it is called.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Name")]
     topic: Option<Name>,
     /// The context at the other side in which its jobs run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ContextId")]
     target_context: Option<ContextId>,
     /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     name: Option<String>,
     /// The context it belongs to.
     #[serde(default)]

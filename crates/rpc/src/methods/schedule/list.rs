@@ -15,19 +15,16 @@ use hero_model::{ContextId, SchedulePage};
 ///
 /// A schedule that runs meanwhile may be on two pages; none is left out. A page can have fewer schedules than asked for, or none, and still not
 /// be the last: that one has no `next_cursor`.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListSchedules {
     /// The `next_cursor` of the page before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// The most schedules to give.
     #[serde(default)]
     limit: PageSize,
     /// Only schedules that this caller created.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     caller_id: Option<String>,
     /// The context they belong to.
     #[serde(default)]

@@ -11,11 +11,10 @@ use crate::methods::tag;
 use hero_model::{ContextId, JobError, ScriptType};
 
 /// What is wrong with a script.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScriptCheck {
     /// What is wrong, and where. Absent if nothing was found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "JobError")]
     pub error: Option<JobError>,
 }
 

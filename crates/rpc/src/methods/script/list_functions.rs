@@ -13,12 +13,11 @@ use hero_engine::reference::{self, ScriptFunction};
 use hero_model::ScriptType;
 
 /// Lists the functions that scripts have besides those of their language, with what each takes and gives, and an example.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListFunctions {
     /// Only the functions of scripts of this type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ScriptType")]
     script_type: Option<ScriptType>,
 }
 

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::act::object;
 use crate::app::App;
-use crate::auth::{Permission, Principal, Session};
+use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
@@ -16,18 +16,15 @@ use hero_model::{IdentityId, Seconds};
 ///
 /// An identity may make tokens of its own, 100 at once and one a second from then on: they end with that by which it has logged in, when it expires or is revoked,
 /// at the latest. The operator makes those of all. There are at most 100 of one identity.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateToken {
     /// Whom it stands for.
     identity_id: IdentityId,
     /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     name: Option<String>,
     /// After how many seconds it ends; never, if this is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Seconds")]
     lifetime: Option<Seconds>,
 }
 
@@ -60,11 +57,8 @@ impl Method for CreateToken {
             let message = "a token that ends at once is of no use; leave it out for one that never ends".into();
             return Err(hero_access::Error::Invalid { param: "lifetime", message }.into());
         }
-        let by = match session.principal() {
-            Principal::Identity(login) => Some(login),
-            Principal::Operator | Principal::Anonymous => None,
-        };
-        let made = app.authority.create_token(self.identity_id, self.name, self.lifetime.map(Seconds::duration), by.as_deref()).await?;
+        let (by, lifetime) = (session.principal(), self.lifetime.map(Seconds::duration));
+        let made = app.authority.create_token(self.identity_id, self.name, lifetime, by.login()).await?;
         Ok(NewToken { token: made.token, secret: made.secret.reveal().to_owned() })
     }
 }
