@@ -6,7 +6,9 @@ use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, SeekFrom, Stat, Uid, chownat, fchmod, fchown, ftruncate, mkdirat, openat, seek, symlinkat};
+use rustix::fs::{
+    AtFlags, Gid, Mode, OFlags, SeekFrom as SeekTo, Stat, Uid, chownat, fchmod, fchown, ftruncate, mkdirat, openat, seek, symlinkat,
+};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -121,8 +123,8 @@ fn make_file((directory, name): (&File, &OsStr)) -> io::Result<File> {
 fn copy_data(from: &mut File, to: &mut File, length: u64) -> io::Result<()> {
     let mut end = 0;
     while end < length {
-        let (begin, hole) = match seek(&*from, SeekFrom::Data(end)) {
-            Ok(begin) => (begin, seek(&*from, SeekFrom::Hole(begin)).unwrap_or(length).min(length)),
+        let (begin, hole) = match seek(&*from, SeekTo::Data(end)) {
+            Ok(begin) => (begin, seek(&*from, SeekTo::Hole(begin)).unwrap_or(length).min(length)),
             Err(Errno::NXIO) => break,
             // The file system does not support holes.
             Err(Errno::INVAL | Errno::OPNOTSUPP) => (end, length),

@@ -27,7 +27,7 @@ pub(super) enum Object {
     /// Delete an object
     Delete(ObjectArgs),
     /// Delete a collection with all its objects and indexes, permanently
-    Drop(Collection),
+    Drop(NamedCollection),
 }
 
 /// The context of a command.
@@ -40,7 +40,7 @@ pub(super) struct InContext {
 
 /// A collection.
 #[derive(Debug, Args)]
-pub(super) struct Collection {
+pub(super) struct NamedCollection {
     /// The collection
     #[arg(value_name = "COLLECTION")]
     name: Name,
@@ -81,7 +81,7 @@ impl Object {
                 let told = if deleted { "deleted" } else { "there was no such object" };
                 if global.json { output::json(&json!({ "deleted": deleted }))? } else { output::line(told)? }
             }
-            Self::Drop(Collection { name, context }) => {
+            Self::Drop(NamedCollection { name, context }) => {
                 let objects = client.drop_collection(context.id(), name).await?;
                 let told = match objects {
                     Some(1) => "dropped, with 1 object".to_owned(),

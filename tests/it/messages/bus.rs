@@ -2,7 +2,7 @@
 
 use hero::coordinator::bus::{Api, Boxes, Bus, BusError};
 use hero::coordinator::envelope::{Envelope, Kind};
-use hero::coordinator::receipt::{Outcome, Receipt};
+use hero::coordinator::receipt::{Receipt, ReceiptStatus};
 use hero::model::JobId;
 use hero::store::Endpoint;
 
@@ -43,7 +43,7 @@ pub(super) fn envelope(key: &NodeKey, message: &str) -> Envelope {
 
 /// That an envelope is stored, says a node.
 pub(super) fn stored(envelope: &Envelope, key: &NodeKey) -> Receipt {
-    Receipt::new(envelope, Outcome::Stored, String::new(), key)
+    Receipt::new(envelope, ReceiptStatus::Stored, String::new(), key)
 }
 
 /// Receives the envelopes that have arrived, and confirms that they are stored.
@@ -91,7 +91,7 @@ const FORGERIES: [Forgery; 6] = [
     |envelope, right| stored(&Envelope { nonce: "another".parse().unwrap(), ..envelope.clone() }, right),
     |envelope, right| stored(&Envelope { message: "what another node sent by this nonce".into(), ..envelope.clone() }, right),
     // What was said of this one, changed.
-    |envelope, right| Receipt { outcome: Outcome::Stored, ..Receipt::new(envelope, Outcome::Full, String::new(), right) },
+    |envelope, right| Receipt { outcome: ReceiptStatus::Stored, ..Receipt::new(envelope, ReceiptStatus::Full, String::new(), right) },
 ];
 
 /// What is forged does not have a sender believe that its envelope was stored, or refused; the right receipt does, later.

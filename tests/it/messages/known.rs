@@ -2,7 +2,7 @@
 
 use hero::coordinator::bus::{Boxes, Bus};
 use hero::coordinator::envelope::{Envelope, Kind};
-use hero::coordinator::receipt::{Outcome, Receipt};
+use hero::coordinator::receipt::{Receipt, ReceiptStatus};
 use hero::model::{JobId, JobSpec, Status};
 
 use super::trust::{boxes, deliver, envelope};
@@ -28,7 +28,7 @@ async fn what_is_no_envelope_is_taken_away_and_stops_nobody() {
     .await;
     let told: String = redis.run(&["GET", "hero:bus:receipt:long"]).await;
     let receipt: Receipt = serde_json::from_str(&told).unwrap();
-    assert!(receipt.outcome == Outcome::Refused && receipt.text.contains("4194305 bytes on its way, the limit is 4194304"), "{told}");
+    assert!(receipt.outcome == ReceiptStatus::Refused && receipt.text.contains("4194305 bytes on its way, the limit is 4194304"), "{told}");
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn what_is_known_of_messages_has_a_bound_and_keeps_no_result_out() {
     }
     let _: Option<String> = a.redis().run(&fill("+inf", "200000")).await;
     let refused = deliver(&bus, &envelope(&two, &one, "more")).await;
-    assert!(refused.outcome == Outcome::Full && refused.text.contains("it knows as many as it may"), "{refused:?}");
+    assert!(refused.outcome == ReceiptStatus::Full && refused.text.contains("it knows as many as it may"), "{refused:?}");
     let right = result(&two, &one, asked, &awaited, "result", r#"{"status":"finished","output":"42"}"#);
     for _ in 0..2 {
         assert!(deliver(&bus, &right).await.is_stored());
@@ -129,7 +129,7 @@ async fn no_signer_takes_the_room_that_others_need_for_what_is_known_of_messages
         redis.call('HSET', KEYS[2], ARGV[1], 100000, 'all', 100000)";
     let _: Option<String> = redis.run(&["EVAL", code, "2", "hero:meta:nonces", "hero:meta:known", whose]).await;
     let refused = deliver(&bus, &envelope(&one, &two, "more")).await;
-    assert!(refused.outcome == Outcome::Full && refused.text.contains("of this signer"), "{refused:?}");
+    assert!(refused.outcome == ReceiptStatus::Full && refused.text.contains("of this signer"), "{refused:?}");
     // A stop for what never came takes room, too.
     let mut stop = Envelope {
         kind: Kind::Stop,
@@ -139,7 +139,7 @@ async fn no_signer_takes_the_room_that_others_need_for_what_is_known_of_messages
         ..envelope(&one, &two, "stop")
     };
     one.sign(&mut stop);
-    assert_eq!(deliver(&bus, &stop).await.outcome, Outcome::Full);
+    assert_eq!(deliver(&bus, &stop).await.outcome, ReceiptStatus::Full);
     assert!(deliver(&boxes(&town, &three).await, &envelope(&three, &two, "first")).await.is_stored());
     let counted: BTreeMap<String, String> = town.hash("hero:meta:known").await;
     assert_eq!((counted["all"].as_str(), counted[&three.public().to_string()[..32]].as_str()), ("100001", "1"));
@@ -190,7 +190,7 @@ async fn each_result_of_a_message_counts_once() {
         assert!(deliver(&bus, &of(&format!("n{n}"))).await.is_stored());
     }
     let refused = deliver(&bus, &of("more")).await;
-    assert!(refused.outcome == Outcome::Refused && refused.text.contains("nobody waits"), "{refused:?}");
+    assert!(refused.outcome == ReceiptStatus::Refused && refused.text.contains("nobody waits"), "{refused:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -206,7 +206,7 @@ async fn a_result_is_not_lost_because_a_clock_is_wrong_for_a_while() {
     early.sent_at += 300;
     two.sign(&mut early);
     let receipt = deliver(&bus, &early).await;
-    assert!(receipt.outcome == Outcome::Full && receipt.text.contains("the clocks differ"), "{receipt:?}");
+    assert!(receipt.outcome == ReceiptStatus::Full && receipt.text.contains("the clocks differ"), "{receipt:?}");
     a.house.is(&id, Status::Started).await;
     let right = result(&two, &one, asked, &awaited, "result", r#"{"status":"finished","output":"42"}"#);
     assert!(deliver(&bus, &right).await.is_stored());
@@ -220,7 +220,8 @@ async fn why_a_message_has_not_arrived_yet_stands_in_its_log() {
     let there = Boxes::new(other.store().await.mailboxes(), Boxes::IN.to_owned());
     let key = a.send(chat("x", &other.url())).await;
     // The first one asks which node is there.
-    let mut outcomes = [(Outcome::Full, "who it is for"), (Outcome::Full, "the clocks differ"), (Outcome::Stored, "")].into_iter();
+    let mut outcomes =
+        [(ReceiptStatus::Full, "who it is for"), (ReceiptStatus::Full, "the clocks differ"), (ReceiptStatus::Stored, "")].into_iter();
     while outcomes.len() > 0 {
         for received in there.receive(Duration::from_secs(1)).await.unwrap() {
             let Some((outcome, text)) = outcomes.next() else { break };
@@ -243,12 +244,12 @@ async fn a_result_counts_from_the_key_of_the_runner_only() {
     let bus = boxes(&a, &two).await;
     let said = |output: &str| format!(r#"{{"status":"finished","output":"{output}"}}"#);
     let by_another = deliver(&bus, &result(&three, &one, asked, &awaited, "another", &said("1"))).await;
-    assert!(by_another.outcome == Outcome::Refused && by_another.text.contains("does not have the key"), "{by_another:?}");
+    assert!(by_another.outcome == ReceiptStatus::Refused && by_another.text.contains("does not have the key"), "{by_another:?}");
     // What is for another node, wherever it is read and put again.
     let mut elsewhere = result(&two, &one, asked, &awaited, "elsewhere", &said("2"));
     elsewhere.to = Some(three.public());
     two.sign(&mut elsewhere);
-    assert_eq!(deliver(&bus, &elsewhere).await.outcome, Outcome::Full);
+    assert_eq!(deliver(&bus, &elsewhere).await.outcome, ReceiptStatus::Full);
     let mut right = result(&two, &one, asked, &awaited, "right", &said("3"));
     right.to = Some(one.public());
     two.sign(&mut right);

@@ -1,7 +1,7 @@
 //! Behavior specific to Mycelium nodes. The fakes behave as v0.7.10 does.
 
 use hero::coordinator::bus::{Api, Bus, BusError, Mycelium};
-use hero::coordinator::receipt::{Outcome, Receipt};
+use hero::coordinator::receipt::{Receipt, ReceiptStatus};
 use hero::model::JobSpec;
 
 use super::bus::{SHORT, envelope, receive, stored};
@@ -211,7 +211,7 @@ async fn a_receipt_that_says_later_has_an_envelope_sent_again() {
     let (sender, receiver, sent) = (bus(&here, Api::Rest), bus(&there, Api::Rest), envelope(&key, "x"));
     let full = async {
         let received = until("an envelope", || async { receiver.receive(SHORT).await.unwrap().into_iter().next() }).await;
-        receiver.answer(&received, &Receipt::new(&sent, Outcome::Full, "no room".into(), &key)).await.unwrap();
+        receiver.answer(&received, &Receipt::new(&sent, ReceiptStatus::Full, "no room".into(), &key)).await.unwrap();
     };
     let (receipt, ()) = tokio::join!(sender.deliver(&there.key, &sent, None, PATIENCE), full);
     assert_eq!(receipt.unwrap().text, "no room");

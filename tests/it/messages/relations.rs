@@ -2,7 +2,7 @@
 
 use hero::coordinator::Error;
 use hero::coordinator::envelope::Envelope;
-use hero::coordinator::receipt::Outcome;
+use hero::coordinator::receipt::ReceiptStatus;
 use serde_json::{Value, json};
 
 use super::trust::{boxes, deliver, envelope};
@@ -71,7 +71,7 @@ async fn what_no_client_may_create_no_other_node_has_run_here() {
         let mut sent = Envelope { message_type: MessageType::Job, job: job.to_string(), ..envelope(&one, &two, &format!("n{at}")) };
         one.sign(&mut sent);
         let receipt = deliver(&bus, &sent).await;
-        assert!(receipt.outcome == Outcome::Refused && receipt.text.contains(part), "{receipt:?}");
+        assert!(receipt.outcome == ReceiptStatus::Refused && receipt.text.contains(part), "{receipt:?}");
     }
 }
 

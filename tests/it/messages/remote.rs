@@ -1,7 +1,7 @@
 //! Remote runners.
 
 use hero::coordinator::bus::Api;
-use hero::coordinator::receipt::Outcome;
+use hero::coordinator::receipt::ReceiptStatus;
 use hero::dispatch::Error;
 use hero::model::{ErrorKind, JobSpec, Seconds};
 
@@ -131,7 +131,7 @@ async fn is_late(a: &Town, by: &NodeKey) {
     let awaited = a.hash(&asked.to_string()).await["nonce"].clone();
     let late = result(by, &a.key, asked, &awaited, "late", r#"{"status":"finished","output":"late"}"#);
     let refused = deliver(&boxes(a, by).await, &late).await;
-    assert!(refused.outcome == Outcome::Refused && refused.text.contains("nobody waits for that result"), "{refused:?}");
+    assert!(refused.outcome == ReceiptStatus::Refused && refused.text.contains("nobody waits for that result"), "{refused:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

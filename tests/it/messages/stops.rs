@@ -2,7 +2,7 @@
 
 use hero::coordinator::bus::{Api, Boxes, Bus};
 use hero::coordinator::envelope::{Envelope, Kind};
-use hero::coordinator::receipt::{Outcome, Receipt};
+use hero::coordinator::receipt::{Receipt, ReceiptStatus};
 use hero::model::{ErrorKind, JobId, JobSpec, ScriptType, Seconds, Status};
 use hero::store::{Layouts, NewStop, StopReceived};
 use serde_json::{Value, json};
@@ -284,7 +284,7 @@ async fn only_the_node_that_has_sent_a_job_stops_it() {
     let bus = boxes(&town, &three).await;
     for (key, part) in [(&three, "another node has sent that message"), (&NodeKey::random(), "is not trusted here")] {
         let refused = by(key, &bus).await;
-        assert!(refused.outcome == Outcome::Refused && refused.text.contains(part), "{refused:?}");
+        assert!(refused.outcome == ReceiptStatus::Refused && refused.text.contains(part), "{refused:?}");
     }
     // What one has signed as something else is no stop, nor is what was changed.
     let forged = [Envelope { kind: Kind::Stop, ..envelope(&one, &two, "a") }, Envelope { answers: 7, ..stop(&one, &sent) }];
@@ -361,7 +361,9 @@ async fn a_job_that_is_refused_after_it_may_have_arrived_is_stopped_there() {
     let runner = a.runner_at(&other.url(), &two).await;
     let job = a.house.start(JobSpec { group: Some(runner.group()), ..spec("1") }).await;
     // What it said at first got lost, and by the second time the message came after its time.
-    for (kind, outcome) in [(Kind::Message, Outcome::Full), (Kind::Message, Outcome::Refused), (Kind::Stop, Outcome::Stored)] {
+    for (kind, outcome) in
+        [(Kind::Message, ReceiptStatus::Full), (Kind::Message, ReceiptStatus::Refused), (Kind::Stop, ReceiptStatus::Stored)]
+    {
         let received = until("an envelope", || async { there.receive(Duration::ZERO).await.unwrap().pop() }).await;
         let envelope: Envelope = serde_json::from_str(received.envelope.as_deref().unwrap()).unwrap();
         assert_eq!(envelope.kind, kind);

@@ -3,7 +3,7 @@
 use hero::access::{IdentityChange, TokenKey};
 use hero::coordinator::bus::{Boxes, Bus, BusError};
 use hero::coordinator::envelope::{Envelope, Kind};
-use hero::coordinator::receipt::{Outcome, Receipt};
+use hero::coordinator::receipt::{Receipt, ReceiptStatus};
 use hero::model::{JobSpec, Role, SignerKey};
 use k256::ecdsa::signature::Signer as _;
 use k256::ecdsa::{Signature, SigningKey};
@@ -108,13 +108,13 @@ async fn only_what_is_signed_rightly_by_a_known_key_and_in_time_is_stored_and_on
         (unasked, "nobody waits for that result"),
     ] {
         let receipt = deliver(&bus, &envelope).await;
-        assert!(receipt.outcome == Outcome::Refused && receipt.text.contains(part), "{}: {receipt:?}", envelope.nonce);
+        assert!(receipt.outcome == ReceiptStatus::Refused && receipt.text.contains(part), "{}: {receipt:?}", envelope.nonce);
     }
     // A clock may be mended, and the envelope is signed anew then.
     for (envelope, what) in [(ahead, "signed"), (behind, "signed"), (to_come, "made"), (never, "made")] {
         let receipt = deliver(&bus, &envelope).await;
         let part = format!("the clocks differ: it was {what} at");
-        assert!(receipt.outcome == Outcome::Full && receipt.text.contains(&part), "{receipt:?}");
+        assert!(receipt.outcome == ReceiptStatus::Full && receipt.text.contains(&part), "{receipt:?}");
         assert_eq!(receipt.text.matches("Z").count(), 2, "both times are named: {}", receipt.text);
     }
     let known: Vec<String> = town.redis().run(&["ZRANGE", "hero:meta:nonces", "0", "-1"]).await;
@@ -166,14 +166,14 @@ async fn an_identity_signs_for_itself_and_needs_the_right_in_the_context() {
     let redis = town.redis();
     let _: i64 = redis.run(&["HSET", &format!("actor:{identity}"), "pubkey", ""]).await;
     let refused = deliver(&bus, &signed("d", identity.0)).await;
-    assert!(refused.outcome == Outcome::Refused && refused.text.contains("is not trusted here"), "{refused:?}");
+    assert!(refused.outcome == ReceiptStatus::Refused && refused.text.contains("is not trusted here"), "{refused:?}");
     let _: i64 = redis.run(&["HSET", "actor:77", "id", "77", "pubkey", &public]).await;
     assert!(deliver(&bus, &signed("e", 77)).await.is_stored());
     // Whose number an identity had before signs as little as it logs in.
     access.delete_identity(identity).await.unwrap();
     let _: i64 = redis.run(&["HSET", &format!("actor:{identity}"), "id", &identity.to_string(), "pubkey", &public]).await;
     let refused = deliver(&bus, &signed("again", identity.0)).await;
-    assert_eq!(refused.outcome, Outcome::Refused, "{refused:?}");
+    assert_eq!(refused.outcome, ReceiptStatus::Refused, "{refused:?}");
     // Whoever does not say whom it is for has it taken by nobody.
     let unnamed = Envelope { to: None, ..signed("f", 77) };
     let signature: Signature = signing.sign(&unnamed.signed(""));
@@ -284,14 +284,14 @@ async fn who_has_an_envelope_in_hand_gives_it_to_nobody_else_nor_back_to_its_sen
     for envelope in &envelopes {
         for town in [&a, &c] {
             let receipt = deliver(&boxes(town, &two).await, envelope).await;
-            assert_eq!(receipt.outcome, Outcome::Full, "{receipt:?}");
+            assert_eq!(receipt.outcome, ReceiptStatus::Full, "{receipt:?}");
             let part = if envelope.to.is_some() { "it is for the node" } else { "it does not say which node it is for" };
             assert!(receipt.text.contains(part), "{receipt:?}");
         }
     }
     // Nor is an envelope taken that says that it is for its own sender.
     let receipt = deliver(&boxes(&a, &two).await, &envelope(&one, &one, "back")).await;
-    assert!(receipt.outcome == Outcome::Refused && receipt.text.contains("this node itself has sent it"), "{receipt:?}");
+    assert!(receipt.outcome == ReceiptStatus::Refused && receipt.text.contains("this node itself has sent it"), "{receipt:?}");
     for town in [&a, &c] {
         let stored: i64 = town.redis().run(&["EXISTS", "queue:osis", "msg_in"]).await;
         assert_eq!(stored, 0);
