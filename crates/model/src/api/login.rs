@@ -32,6 +32,17 @@ pub struct LoggedIn {
     pub expires_at: Timestamp,
 }
 
+/// Whom a token stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Presented {
+    /// Its identity.
+    pub identity_id: IdentityId,
+    /// When the token ends, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub expires_at: Option<Timestamp>,
+}
+
 /// A token that was just made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NewToken {

@@ -1,0 +1,20 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::JobError;
+
+/// What is wrong with a script.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScriptCheck {
+    /// What is wrong, and where. Absent if nothing was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "JobError")]
+    pub error: Option<JobError>,
+}
+
+/// A server that drains.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Draining {
+    /// How many jobs run there.
+    pub running: u32,
+}
