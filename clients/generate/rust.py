@@ -56,12 +56,12 @@ TYPES = {
 }
 # The types of results for the same reason.
 RESULTS = {"create_flow": "FlowId", "set_object": "ObjectId"}
-# Types with another name in Rust. Those that only the server has are not read by the client.
+# Types with another name in Rust. The client has those of the server alone as their text.
 RENAMED = {
     "JobSpecInput": "JobSpec",
     "JobStatus": "Status",
-    "ServerDetails": "Value",
-    "ScriptFunction": "Value",
+    "ServerDetails": "Json",
+    "ScriptFunction": "Json",
 }
 # The items of subscriptions.
 ITEMS = {"EventNotice": "JobEvent", "FlowNotice": "FlowEvent", "LineNotice": "LogLine"}
@@ -77,11 +77,8 @@ PARTS = {
 }
 # Types that are passed by value.
 COPIED = {"bool", "u32", "usize", "Seconds", "ContextId", "FlowId", "IdentityId", "RunnerId"}
-# The types outside the root of `hero_model`, by where they are.
-ELSEWHERE = {
-    "hero_model::api": {"Draining", "LoggedIn", "NewToken", "Presented", "ScriptCheck", "Who"},
-    "serde_json": {"Value"},
-}
+# The types of `hero_model::api`.
+OF_API = {"Draining", "LoggedIn", "NewToken", "Presented", "ScriptCheck", "Who"}
 OF_RUST = {"Option", "Some", "String", "Vec"}
 
 
@@ -215,13 +212,8 @@ def imports(code: str) -> str:
     """Returns the imports of what the code names, formatted as rustfmt does."""
     kinds = re.findall(r"^ *(?:pub \w+: |type \w+ = )(.*)[,;]$", code, flags=re.M)
     used = {name for kind in kinds for name in re.findall(r"\b[A-Z]\w+", kind)} - OF_RUST
-    lines = ["use serde::Serialize;\n"]
-    found = {path: sorted(used & names) for path, names in ELSEWHERE.items()}
-    lines += use("serde_json", found["serde_json"])
-    lines += ["\n", f"use super::{'Subscription' if 'impl Subscription' in code else 'Call'};\n"]
-    lines += use("hero_model::api", found["hero_model::api"])
-    lines += use("hero_model", sorted(used - ELSEWHERE["hero_model::api"] - ELSEWHERE["serde_json"]))
-    return "".join(lines)
+    lines = ["use serde::Serialize;\n\n", f"use super::{'Subscription' if 'impl Subscription' in code else 'Call'};\n"]
+    return "".join([*lines, *use("hero_model::api", sorted(used & OF_API)), *use("hero_model", sorted(used - OF_API))])
 
 
 def use(path: str, names: list[str]) -> list[str]:

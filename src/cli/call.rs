@@ -16,7 +16,7 @@ use super::output;
 use super::watch::Presence;
 use crate::client::{self, Client, Followed, code};
 use crate::exit::{Exit, Interrupted, Usage};
-use crate::model::{JobId, each_once};
+use crate::model::{JobId, each_once, tree};
 use crate::server::settings::nearest;
 
 /// Calls a method of the server and prints its answer; for a subscription, each item as it arrives.
@@ -167,7 +167,7 @@ impl Call {
 
     async fn call(&self, client: &Client, given: &Given) -> anyhow::Result<Exit> {
         // The parameters contain the timeout.
-        let answer = client.call_named_within::<Value>(Duration::MAX, &self.method, given);
+        let answer = client.call_named_within::<Box<RawValue>>(Duration::MAX, &self.method, given);
         let answer = if let Some(waiting) = Waiting::of(&self.method) {
             let mut interrupts = signal(SignalKind::interrupt())?;
             tokio::select! {
@@ -181,7 +181,8 @@ impl Call {
         } else {
             answer.await?
         };
-        output::json(&answer)?;
+        // serde_json's own reader would take some texts of others for JSON.
+        output::json(&tree(answer.get())?)?;
         Ok(Exit::Ok)
     }
 

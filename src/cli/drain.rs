@@ -25,17 +25,17 @@ pub(super) struct Drain {
 
 impl Drain {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
-        let client = global.connect_as_operator_for(Duration::ZERO).await?;
+        let (client, address) = global.connect_to_drain().await?;
         let running = client.drain_server(self.timeout).await?;
         if !global.json {
             let jobs = if running == 1 { "1 job runs".to_owned() } else { format!("{running} jobs run") };
-            output::note(format!("the server takes no jobs any more; {jobs} there"));
+            output::note(format!("the server at {address} takes no jobs any more; {jobs} there"));
         }
         if !self.no_wait {
             until_ended(&client).await?;
         }
         if global.json {
-            output::json(&json!({ "running": running, "ended": !self.no_wait }))?;
+            output::json(&json!({ "server": address, "running": running, "ended": !self.no_wait }))?;
         } else if !self.no_wait {
             output::line("the server has ended")?;
         }

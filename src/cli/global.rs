@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -59,24 +59,45 @@ impl Global {
     /// Connects to the named server. Without one, connects to the operator's socket in this user's data directory, if
     /// it exists.
     pub(super) async fn connect_as_operator(&self) -> anyhow::Result<Client> {
-        self.connect_as_operator_for(RECONNECT).await
-    }
-
-    /// The same, and looks for a server that goes away for so long.
-    pub(super) async fn connect_as_operator_for(&self, reconnect: Duration) -> anyhow::Result<Client> {
-        let environment = environment();
-        let data = environment.get("HERO_DATA").map(PathBuf::from).or_else(|| default_data(&environment));
+        let (data, is_named) = data_directory();
         let socket = data.map(|data| data.join(OPERATOR_SOCKET)).filter(|socket| socket.exists());
         match socket {
-            Some(socket) if self.named_server().is_none() && !has_token() => {
-                match Client::connect_with(&format!("unix://{}", socket.display()), self.options(None, reconnect)).await {
-                    // A killed server has left the socket behind.
-                    Err(client::Error::Unreachable { .. }) => self.connect_for(reconnect).await,
-                    connected => Ok(connected?),
-                }
-            }
-            _ => self.connect_for(reconnect).await,
+            Some(socket) if self.is_for_own_server() => match self.connect_to_socket(&socket, RECONNECT).await {
+                // A killed server has left the socket behind. Another server is no answer to who named a directory.
+                Err(client::Error::Unreachable { .. }) if !is_named => self.connect().await,
+                connected => Ok(connected?),
+            },
+            _ => self.connect().await,
         }
+    }
+
+    /// Connects to the server to drain, and returns its address. Where HERO_DATA names a directory, that is the server
+    /// with this directory and no other.
+    pub(super) async fn connect_to_drain(&self) -> anyhow::Result<(Client, String)> {
+        let (data, is_named) = data_directory();
+        let socket = data.map(|data| data.join(OPERATOR_SOCKET)).filter(|socket| is_named || socket.exists());
+        if let Some(socket) = socket.filter(|_| self.is_for_own_server()) {
+            match self.connect_to_socket(&socket, Duration::ZERO).await {
+                Err(client::Error::Unreachable { .. }) if !is_named => {}
+                Err(error @ client::Error::Unreachable { .. }) => {
+                    return Err(anyhow::Error::from(error).context(format!(
+                        "HERO_DATA names {}, and no server with that directory listens on its {OPERATOR_SOCKET}; name a server without login with --server",
+                        socket.parent().unwrap_or(&socket).display()
+                    )));
+                }
+                connected => return Ok((connected?, unix_address(&socket))),
+            }
+        }
+        Ok((self.connect_for(Duration::ZERO).await?, self.address()))
+    }
+
+    /// Whether commands for operators go to the server of this user.
+    fn is_for_own_server(&self) -> bool {
+        self.named_server().is_none() && !has_token()
+    }
+
+    async fn connect_to_socket(&self, socket: &Path, reconnect: Duration) -> Result<Client, client::Error> {
+        Client::connect_with(&unix_address(socket), self.options(None, reconnect)).await
     }
 
     /// Warns of misspelt environment variables of commands that call a server.
@@ -116,6 +137,18 @@ impl Global {
     pub(super) fn options(&self, token: Option<String>, reconnect: Duration) -> Options {
         Options { token, trust: self.trust(), reconnect: Reconnect::within(reconnect), ..Options::default() }
     }
+}
+
+/// Returns the data directory of this user's server, and whether HERO_DATA names it.
+fn data_directory() -> (Option<PathBuf>, bool) {
+    let environment = environment();
+    let named = environment.get("HERO_DATA").filter(|data| !data.is_empty()).map(PathBuf::from);
+    let is_named = named.is_some();
+    (named.or_else(|| default_data(&environment)), is_named)
+}
+
+fn unix_address(socket: &Path) -> String {
+    format!("unix://{}", socket.display())
 }
 
 /// Returns the token of this user, if there is one. A token that is not valid text is converted, so that the server

@@ -1,24 +1,44 @@
 //! Translates messages of a server, which name methods and parameters, into commands and options.
 
-/// The command for each method.
-const COMMANDS: [(&str, &str); 33] = [
+/// The command for each method that has one.
+const COMMANDS: [(&str, &str); 62] = [
+    ("acknowledge_message", "hero message acknowledge"),
+    ("check_script", "hero check"),
     ("create_context", "hero context create"),
+    ("create_flow", "hero flow create"),
+    ("create_identity", "hero identity create"),
     ("create_job", "hero job create"),
     ("create_jobs", "hero job create-many"),
+    ("create_runner", "hero runner create"),
     ("create_schedule", "hero schedule create"),
+    ("create_token", "hero token create"),
+    ("delete_context", "hero context delete"),
+    ("delete_flow", "hero flow delete"),
+    ("delete_identity", "hero identity delete"),
     ("delete_job", "hero job delete"),
+    ("delete_message", "hero message delete"),
+    ("delete_object", "hero object delete"),
+    ("delete_runner", "hero runner delete"),
     ("delete_schedule", "hero schedule delete"),
+    ("drain_server", "hero drain"),
+    ("drop_collection", "hero object drop"),
     ("explain_job", "hero job explain"),
+    ("find_objects", "hero object find"),
+    ("get_context", "hero context show"),
     ("get_flow", "hero flow show"),
+    ("get_identity", "hero identity show"),
     ("get_job", "hero job show"),
     ("get_logs", "hero job logs"),
-    ("get_result", "hero job wait"),
-    ("get_status", "hero job status"),
     ("get_message", "hero message show"),
+    ("get_object", "hero object get"),
+    ("get_result", "hero job wait"),
+    ("get_runner", "hero runner show"),
+    ("get_status", "hero job status"),
     ("list_actors", "hero actor list"),
     ("list_collections", "hero object collections"),
     ("list_contexts", "hero context list"),
     ("list_flows", "hero flow list"),
+    ("list_functions", "hero functions"),
     ("list_identities", "hero identity list"),
     ("list_jobs", "hero job list"),
     ("list_messages", "hero message list"),
@@ -27,13 +47,22 @@ const COMMANDS: [(&str, &str); 33] = [
     ("list_schedules", "hero schedule list"),
     ("list_tokens", "hero token list"),
     ("pause_queue", "hero queue pause"),
+    ("ping_node", "hero message ping"),
     ("resume_queue", "hero queue resume"),
     ("retry_flow", "hero flow retry"),
     ("retry_job", "hero job retry"),
+    ("revoke_token", "hero token revoke"),
+    ("run_and_wait", "hero run"),
+    ("run_flow_and_wait", "hero flow run"),
+    ("send_message", "hero message send"),
+    ("set_object", "hero object set"),
     ("start_flow", "hero flow start"),
     ("start_job", "hero job start"),
     ("stop_flow", "hero flow stop"),
     ("stop_job", "hero job stop"),
+    ("update_context", "hero context update"),
+    ("update_identity", "hero identity update"),
+    ("update_runner", "hero runner update"),
     ("wait_job", "hero job wait"),
 ];
 
@@ -105,7 +134,49 @@ pub(super) fn translated(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
+    use crate::cli::Cli;
+
+    /// Methods that no command stands for, and those whose names are common words in messages.
+    const NONE: [&str; 18] = [
+        "authenticate",
+        "fetch_nonce",
+        "grant",
+        "number_job",
+        "ping",
+        "present_token",
+        "revoke",
+        "server_info",
+        "subscribe_events",
+        "subscribe_flow",
+        "subscribe_job",
+        "subscribe_logs",
+        "unsubscribe_events",
+        "unsubscribe_flow",
+        "unsubscribe_job",
+        "unsubscribe_logs",
+        "wait_flow",
+        "whoami",
+    ];
+
+    #[test]
+    fn every_method_of_the_document_has_a_command_that_exists_or_none() {
+        let document: serde_json::Value = serde_json::from_str(include_str!("../../openrpc.json")).unwrap();
+        let mut methods: Vec<&str> =
+            document["methods"].as_array().unwrap().iter().map(|method| method["name"].as_str().unwrap()).collect();
+        methods.sort_unstable();
+        let mut known: Vec<&str> = COMMANDS.iter().map(|(method, _)| *method).chain(NONE).collect();
+        known.sort_unstable();
+        assert_eq!(known, methods);
+        for (_, words) in COMMANDS {
+            let mut command = &Cli::command();
+            for word in words.split(' ').skip(1) {
+                command = command.find_subcommand(word).unwrap_or_else(|| panic!("`{words}` is no command"));
+            }
+        }
+    }
 
     #[test]
     fn methods_become_commands_and_parameters_options() {
@@ -120,6 +191,7 @@ mod tests {
             translated("cursor: is not a cursor; use next_cursor of the page before"),
             "--cursor: is not a cursor; take the one that the list before ended with"
         );
+        assert_eq!(translated("it is gone; find_objects gives those"), "it is gone; `hero object find` gives those");
         assert_eq!(translated("script: cron: 1"), "script: cron: 1");
         assert_eq!(translated(""), "");
     }

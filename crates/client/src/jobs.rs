@@ -3,8 +3,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::calls::{
-    CreateJob, CreateJobs, DeleteJob, DrainServer, ExplainJob, GetJob, GetLogs, GetResult, GetStatus, ListActors, ListJobs, ListQueues,
-    PauseQueue, Ping, ResumeQueue, RetryJob, RunAndWait, ServerInfo, StartJob, StopJob, WaitJob,
+    Call as _, CreateJob, CreateJobs, DeleteJob, DrainServer, ExplainJob, GetJob, GetLogs, GetResult, GetStatus, ListActors, ListJobs,
+    ListQueues, PauseQueue, Ping, ResumeQueue, RetryJob, RunAndWait, ServerInfo, StartJob, StopJob, WaitJob,
 };
 use super::connection::{Client, MOST_LOST};
 use super::error::{Error, code};
@@ -169,7 +169,8 @@ impl Client {
 
     /// Returns the server's information about itself.
     pub async fn server_info(&self) -> Result<Value, Error> {
-        self.call(&ServerInfo {}).await
+        let info = self.call(&ServerInfo {}).await?;
+        info.to_value().map_err(|source| Error::shape(ServerInfo::NAME, source))
     }
 
     /// Checks that the server answers.

@@ -7,8 +7,8 @@ use jsonrpsee::core::JsonRawValue;
 use jsonrpsee::core::client::{ClientT, Error as WireError, Subscription, SubscriptionClientT};
 use jsonrpsee::core::traits::ToRpcParams;
 use jsonrpsee::ws_client::WsClient;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use soketto::{base, connection};
 use tokio::sync::OnceCell;
 
@@ -33,6 +33,18 @@ pub struct Wire {
     heard: AtomicBool,
     /// The maximum size of a request that the server accepts. It is read when it is first needed.
     largest: OnceCell<Option<usize>>,
+}
+
+/// The limit that is read from `server_info`.
+#[derive(Deserialize)]
+struct Info {
+    #[serde(default)]
+    limits: Limits,
+}
+
+#[derive(Default, Deserialize)]
+struct Limits {
+    request_bytes: Option<usize>,
 }
 
 /// Serialised parameters.
@@ -106,8 +118,8 @@ impl Wire {
             return Ok(());
         }
         let largest = self.largest.get_or_try_init(|| async {
-            match self.ask(&ServerInfo {}, limit).await {
-                Ok(info) => Ok(info["limits"]["request_bytes"].as_u64().and_then(|limit| usize::try_from(limit).ok())),
+            match self.call::<Info>(ServerInfo::NAME, Params::of(ServerInfo::NAME, ServerInfo {})?, limit).await {
+                Ok(info) => Ok(info.limits.request_bytes),
                 Err(Error::Rpc(_)) => Ok(None), // The server does not report its limit, so it has to refuse the request itself.
                 Err(error) => Err(error),
             }

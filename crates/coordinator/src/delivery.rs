@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::bus::{Bus, BusError};
@@ -20,7 +20,7 @@ use hero_jobs::dispatch;
 use hero_jobs::dispatch::Dispatcher;
 use hero_model::{
     Address, ContextId, ErrorKind, IdentityId, JobId, Message, MessageKey, MessageStatus, MessageType, Name, Runner, RunnerId, SignerKey,
-    Timestamp,
+    Timestamp, tree,
 };
 use hero_store::{Settled, Store, StoredMessage};
 
@@ -242,7 +242,7 @@ impl Delivery {
     /// Turns a result that is too large for every bus into a failure of its job, so that the waiter learns it at once
     /// and not at its timeout.
     async fn without_output(&self, key: MessageKey, mut envelope: Envelope, size: usize, limit: usize) -> Result<Envelope, Obstacle> {
-        let said: Value = serde_json::from_str(&envelope.message).unwrap_or_default();
+        let said = tree(&envelope.message).unwrap_or_default();
         let error = format!("the result has {size} bytes on its way as a message, the limit is {limit}; have the job give less");
         envelope.message = json!({ "job": said["job"], "status": "error", "error": error, "kind": ErrorKind::Limit.as_str() }).to_string();
         self.complete(key, "message", &envelope.message).await?;

@@ -121,7 +121,7 @@ impl Messages {
         limit: usize,
     ) -> Result<MessagePage, Error> {
         let store = self.store(context).await?;
-        let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; list_messages gives them as next_cursor".into() };
+        let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; use next_cursor of the page before".into() };
         let from = cursor.map(|cursor| cursor.parse().map_err(|()| bad())).transpose()?;
         let page = store.messages().page(list, from, limit).await?;
         let (names, next) = page.ok_or(Error::NoList { key: list.key(), context })?;
@@ -143,8 +143,7 @@ impl Messages {
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<MessagePage, Error> {
-        let bad =
-            || Error::Invalid { param: "cursor", message: "is not a cursor of this list; list_messages gives them as next_cursor".into() };
+        let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; use next_cursor of the page before".into() };
         let from = cursor.map(|cursor| cursor.parse().map_err(|()| bad())).transpose()?;
         let store = self.store(context).await?;
         let (names, next) = store.messages().of_status(status, from, limit).await?;

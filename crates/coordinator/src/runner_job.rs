@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use hero_jobs::dispatch::check_bounds;
-use hero_model::{ContextId, Input, JobSpec, Json, ScriptType, Seconds, each_once, exact, without_position};
+use hero_model::{ContextId, Input, JobSpec, Json, ScriptType, Seconds, each_once, exact, tree, without_position};
 use hero_store::{AwayJob, RunnerJob};
 
 /// Maximum number of jobs of a message.
@@ -105,10 +105,6 @@ fn written<T: Serialize>(value: &T) -> String {
 /// Writes a job for another node as a JSON list with one job. It has no retries there, because its own context retries
 /// it.
 pub(super) fn write(job: &AwayJob, inputs: &[Input], caller: u32, number: u32, target: ContextId) -> Result<String, String> {
-    let tree = |text: &Option<String>, what: &str| match text {
-        Some(text) => serde_json::from_str::<Value>(text).map_err(|error| format!("{what}: is no JSON: {error}")),
-        None => Ok(Value::Null),
-    };
     let mut told = Map::new();
     let mut add = |name: &str, value: Value| drop(told.insert(name.to_owned(), value));
     add("id", json!(job.number.unwrap_or(number)));
@@ -118,8 +114,8 @@ pub(super) fn write(job: &AwayJob, inputs: &[Input], caller: u32, number: u32, t
     add("script_type", json!(job.script_type));
     add("timeout", job.timeout.map_or(Value::Null, Value::from));
     add("retries", json!(0));
-    let env = tree(&job.env_vars, "env_vars")?;
-    add("env_vars", if env.is_null() { json!({}) } else { env });
+    let env = job.env_vars.as_deref().map(tree).transpose().map_err(|error| format!("env_vars: is no JSON: {error}"))?;
+    add("env_vars", env.filter(|env| !env.is_null()).unwrap_or(json!({})));
     add("prerequisites", json!([]));
     add("dependends", json!([]));
     let mut text = written(&told);
@@ -136,7 +132,22 @@ pub(super) fn write(job: &AwayJob, inputs: &[Input], caller: u32, number: u32, t
 
 #[cfg(test)]
 mod tests {
+    use hero_model::MARK;
+
     use super::*;
+
+    #[test]
+    fn env_vars_that_look_like_json_in_a_text_are_sent_as_they_are() {
+        let nested = (0..60).fold("1".to_owned(), |inner, _| {
+            let inner = inner.replace('\\', "\\u005c").replace('"', "\\u0022");
+            format!("{}{{\"{MARK}\":\"{inner}\"}}{}", "[".repeat(99), "]".repeat(99))
+        });
+        let env = serde_json::to_string(&BTreeMap::from([(MARK, nested)])).unwrap();
+        let script_type = "osis".parse().unwrap();
+        let job = AwayJob { script: "1".into(), script_type, args: None, env_vars: Some(env.clone()), timeout: None, number: None };
+        let text = write(&job, &[], 1, 2, ContextId(0)).unwrap();
+        assert!(text.contains(&format!("\"env_vars\":{env}")));
+    }
 
     fn of_one(fields: &str) -> Result<Vec<(&'static str, String)>, String> {
         read(&format!(r#"[{{"script":"1",{fields}}}]"#), 7, 900, 1000).map(|mut jobs| jobs.remove(0).fields)

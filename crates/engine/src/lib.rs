@@ -21,6 +21,7 @@ mod meter;
 pub mod reference;
 mod resource_call;
 mod rhai;
+mod script_function;
 mod settings;
 
 pub use alloc::trim_heap;

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use rmcp::model::{CallToolResult, JsonObject};
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
@@ -20,7 +21,7 @@ use hero_service::away;
 const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// The answer to a call that was cancelled before the server was reached.
-const NOT_MADE: &str = "the call was cancelled while the server was looked for; it was not made";
+const NOT_MADE: &str = "the client cancelled the call, or ended, before the server was found; the call was not made";
 
 /// A call of a tool.
 pub(super) struct Call<'a> {
@@ -87,13 +88,13 @@ impl Call<'_> {
                 Ok(client) => client,
                 Err(error) => return failure(&error, self.advice),
             },
-            _ = self.leaving.left(None) => return refusal(NOT_MADE),
+            _ = self.leaving.left() => return refusal(NOT_MADE),
         };
         let answer = match waits {
             Some((subject, starts)) => self.waited(&client, subject, starts, wait).await,
             None => tokio::select! {
                 answer = client.call_named(self.tool, &self.arguments) => answer.map_err(Ended::Error),
-                _ = self.leaving.left(Some(&client)) => Err(Ended::Left("the call was cancelled; whether it was carried out is not known".to_owned())),
+                _ = self.leaving.left() => Err(Ended::Left("the call was cancelled; whether it was carried out is not known".to_owned())),
             },
         };
         told(self.tool, answer, self.advice).await
@@ -122,7 +123,7 @@ impl Call<'_> {
         tokio::select! {
             biased;
             answer = &mut starting => return Ok(answer),
-            _ = self.leaving.left(Some(client)) => {}
+            _ = self.leaving.left() => {}
         }
         if !is_sent.load(Ordering::Relaxed) {
             return Err(Ended::Left(NOT_MADE.to_owned()));
@@ -171,7 +172,7 @@ impl Call<'_> {
         loop {
             tokio::select! {
                 biased;
-                stops = self.leaving.left(Some(client)) => return Err(left_alone(client, (subject, &id), &context, starts && stops).await),
+                stops = self.leaving.left() => return Err(left_alone(client, (subject, &id), &context, starts && stops).await),
                 ended = &mut ended => {
                     let goes_on = matches!(&ended, Err(error) if error.has_code(code::WAIT_RAN_OUT) || error.rpc().is_none());
                     if tells && !goes_on {
@@ -213,7 +214,7 @@ async fn left_alone(client: &Client, (subject, id): (Subject, &Value), context: 
         return Ended::Left(format!("the wait was ended; {name} goes on"));
     }
     let params = json!({ subject.id(): id, "context_id": context });
-    match client.call_named::<Value>(subject.stop(), params).await {
+    match client.call_named::<IgnoredAny>(subject.stop(), params).await {
         Ok(_) => Ended::Left(format!("{name} was stopped, because the call was cancelled")),
         Err(error) => Ended::Left(format!("the call was cancelled, but {name} could not be stopped: {error}")),
     }

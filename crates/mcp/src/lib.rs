@@ -24,12 +24,12 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use tokio::time::sleep;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use call::Call;
 use follow::Teller;
-use hero_client::{Client, Error, State};
+use hero_client::{Error, State};
 use hero_rpc::{LONGEST_ID, NAME};
 pub use http::assistants;
 pub use link::Connect;
@@ -114,12 +114,13 @@ struct Leaving<'a> {
     /// The client cancels the call.
     cancelled: &'a CancellationToken,
     gone: Gone<'a>,
+    /// The connection with which the call is made.
+    link: &'a Link,
 }
 
 impl Leaving<'_> {
-    /// Returns when the client does not want the call any more, and gives whether what it started is to be stopped. `client` is what the call is
-    /// made with, if that was found already.
-    async fn left(&self, client: Option<&Client>) -> bool {
+    /// Returns when the client does not want the call any more, and gives whether what it started is to be stopped.
+    async fn left(&self) -> bool {
         let gone = async {
             match &self.gone {
                 Gone::Request(gone, cancels) => {
@@ -128,9 +129,9 @@ impl Leaving<'_> {
                 }
                 Gone::Input(ended) => {
                     ended.cancelled().await;
-                    match client.map(Client::states) {
-                        Some(mut states) => while let Some(State::Open) = states.next().await {},
-                        None => sleep(SEARCH).await,
+                    if let Ok(Ok(client)) = timeout(SEARCH, self.link.client()).await {
+                        let mut states = client.states();
+                        while let Some(State::Open) = states.next().await {}
                     }
                     false
                 }
@@ -173,7 +174,7 @@ impl ServerHandler for Assistant {
             return Err(ErrorData::invalid_params(what, None));
         }
         let begun = self.running.begin(self.key(context.id.clone()));
-        let leaving = Leaving { cancelled: &begun.cancelled, gone: self.gone(&context) };
+        let leaving = Leaving { cancelled: &begun.cancelled, gone: self.gone(&context), link: &self.link };
         let teller = token.map(|token| Teller::new(context.peer.clone(), token));
         let arguments = request.arguments.unwrap_or_default();
         let call = Call { link: &self.link, tool: &tool.name, arguments, teller, leaving, advice: self.advice };
@@ -207,11 +208,11 @@ impl ServerHandler for Assistant {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let leaving = Leaving { cancelled: &CancellationToken::new(), gone: self.gone(&context) };
+        let leaving = Leaving { cancelled: &CancellationToken::new(), gone: self.gone(&context), link: &self.link };
         tokio::select! {
             biased;
             read = resources::read(&request.uri, &self.link) => read.map(Into::into),
-            _ = leaving.left(None) => Err(ErrorData::internal_error("the client has left before the resource was read", None)),
+            _ = leaving.left() => Err(ErrorData::internal_error("the client has left before the resource was read", None)),
         }
     }
 }

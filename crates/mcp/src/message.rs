@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::has_too_many_values;
 use super::wrong::{What, Wrong};
-use hero_model::{Beyond, excerpt, plain_zeros, twice, without_position};
+use hero_model::{Beyond, MARK, excerpt, plain_zeros, twice_or_marked, without_position};
 use hero_rpc::LONGEST_ID;
 
 /// Maximum number of characters of a member's name in an error.
@@ -38,10 +38,10 @@ impl Said {
         if has_too_many_values(body) {
             return Err(Wrong::TooMany);
         }
-        let twice = twice(body).map_err(|error| Wrong::from(What::parse_error(without_position(&error.to_string()))))?;
+        let refused = twice_or_marked(body).map_err(|error| Wrong::from(What::parse_error(without_position(&error.to_string()))))?;
         let (id, is_notification) = head(body);
-        let checked = match twice {
-            Some(path) => Err(given_twice(&path)),
+        let checked = match refused {
+            Some(path) => Err(refusal(&path)),
             None => Self::checked(body, id.clone()),
         };
         checked.map_err(|what| if is_notification { Wrong::Notification(what) } else { Wrong::Request(what, id) })
@@ -101,10 +101,13 @@ impl Said {
     }
 }
 
-fn given_twice(path: &[String]) -> What {
+/// Returns the error for a member that is there twice, or whose name the SDK would take for a mark of serde_json.
+fn refusal(path: &[String]) -> What {
+    let why =
+        if path.last().is_some_and(|name| name == MARK) { "has a name that is reserved here; give it another" } else { "is given twice" };
     match path.strip_prefix(&ARGUMENTS.map(str::to_owned)) {
-        Some(argument) if !argument.is_empty() => What::params(format!("parameter `{}` is given twice", named(argument))),
-        _ => What::invalid(&format!("`{}` is given twice", named(path))),
+        Some(argument) if !argument.is_empty() => What::params(format!("parameter `{}` {why}", named(argument))),
+        _ => What::invalid(&format!("`{}` {why}", named(path))),
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Advice, MOST_VALUES, has_too_many_values};
 use hero_client::Error;
+use hero_model::tree;
 
 /// Maximum number of bytes of a result for a model. Reading costs tokens, and some clients drop longer results.
 pub(super) const MOST: usize = 64 * 1024;
@@ -19,7 +20,7 @@ pub(super) fn success(tool: &str, answer: &RawValue) -> CallToolResult {
             format!("the answer has {} bytes and more than {MOST_VALUES} values, which is more than an assistant is given", answer.len());
         return refusal(&format!("{what}: ask for less (a smaller `limit`), or use the command line, or JSON-RPC"));
     }
-    let Bounded { text, value, whole } = bounded(serde_json::from_str(answer).expect("it was read as JSON"));
+    let Bounded { text, value, whole } = bounded(tree(answer).expect("it was read as JSON"));
     let mut content = vec![ContentBlock::text(text)];
     if let Some(whole) = whole {
         content.push(ContentBlock::text(cut(tool, whole)));

@@ -64,7 +64,7 @@ pub use object::{
     Collection, Comparison, Condition, Find, Index, InvalidObjectId, ObjectId, ObjectPage, Range, SortKey, StoredObject, Test, conditions,
     keys_at, names,
 };
-pub use once::twice;
+pub use once::{twice, twice_or_marked};
 pub use pong::{Pong, PongAnswer};
 pub use queue::{Priority, Queue, QueueInfo, Target};
 pub use result::{ErrorKind, JobError, Limit, Output, OutputFormat};
@@ -80,4 +80,4 @@ pub use spec::JobSpec;
 pub use state::{Event, Illegal, Next, Status};
 pub use terminal::{controls_terminal, escaped, harmless};
 pub use time::{InvalidTime, Seconds, Timestamp, number_and_unit};
-pub use tree::tree;
+pub use tree::{MARK, tree};

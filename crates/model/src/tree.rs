@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// nested arrays and objects.
 ///
 /// Use this for all JSON of clients, scripts and foreign programs, and never let serde_json read a [`Value`] itself. If
-/// an object begins with the name `$serde_json::private::RawValue`, serde_json reads the JSON in the text of that
+/// an object begins with the name [`MARK`], serde_json reads the JSON in the text of that
 /// member instead. That changes the meaning, and each such text may be nested as deeply again, until the stack
 /// overflows.
 pub fn tree(text: &str) -> Result<Value, serde_json::Error> {
@@ -16,6 +16,9 @@ pub fn tree(text: &str) -> Result<Value, serde_json::Error> {
     json.end()?;
     Ok(value)
 }
+
+/// The name by which serde_json marks JSON in a text.
+pub const MARK: &str = "$serde_json::private::RawValue";
 
 struct Tree;
 
@@ -78,8 +81,7 @@ impl<'de> Visitor<'de> for Tree {
 
 #[cfg(test)]
 pub(super) mod marked {
-    /// The name by which serde_json marks JSON in a text.
-    pub(crate) const NAME: &str = "$serde_json::private::RawValue";
+    pub(crate) use super::MARK as NAME;
 
     /// `texts` such texts inside each other, each with 100 levels of its own. 60 make 6,000 levels, too deep for the stack of a server's thread.
     pub(crate) fn nested(texts: usize) -> String {

@@ -8,7 +8,7 @@ use super::connection::Link;
 use super::fcall::{Function, list};
 use super::{Error, Inner, Settings, Store};
 use crate::views::{Contexts, Messages, Queues};
-use hero_model::{Context, ContextId, ContextLimits, ContextStatus, IdentityId, JobId, Role, Timestamp};
+use hero_model::{Context, ContextId, ContextLimits, ContextStatus, IdentityId, JobId, Role, Timestamp, tree};
 
 const PENDING: Function = Function("pending");
 
@@ -222,15 +222,15 @@ fn read(id: ContextId, answers: &[RedisResult<Value>]) -> Result<Context, Error>
 fn limits_in(text: &str) -> Option<ContextLimits> {
     const NAMES: [&str; 7] =
         ["jobs_per_second", "queue_length", "max_running", "script_operations", "cpu_time", "objects_quota", "files_quota"];
-    let mut all: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).ok()?;
-    all.retain(|name, _| NAMES.contains(&name.as_str()));
-    serde_json::from_value(all.into()).ok()
+    let mut all = tree(text).ok()?;
+    all.as_object_mut()?.retain(|name, _| NAMES.contains(&name.as_str()));
+    serde_json::from_value(all).ok()
 }
 
 /// Returns the identity numbers in a JSON list. Other entries are skipped.
 fn listed(text: Option<&Text>) -> BTreeSet<IdentityId> {
-    let all: Vec<serde_json::Value> = text.and_then(|text| serde_json::from_str(text.0.as_deref()?).ok()).unwrap_or_default();
-    all.iter().filter_map(|id| u32::try_from(id.as_u64()?).ok()).map(IdentityId).collect()
+    let all = text.and_then(|text| tree(text.0.as_deref()?).ok()).unwrap_or_default();
+    all.as_array().into_iter().flatten().filter_map(|id| u32::try_from(id.as_u64()?).ok()).map(IdentityId).collect()
 }
 
 /// Parses a time in the format of the coordinator's specification.

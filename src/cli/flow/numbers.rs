@@ -25,7 +25,7 @@ pub(super) fn rounded(text: &str, mut options: Options) -> Vec<Fault> {
     found.into_iter().filter_map(|number| number.fault(text)).collect()
 }
 
-/// A number that was read as a fraction, or as one that only the half of all machines has.
+/// A number that was read as a fraction, as a text, or as one beyond the integers of scripts.
 struct Number {
     path: String,
     at: Location,
@@ -38,13 +38,33 @@ impl Number {
         let from = usize::try_from(span.byte_offset()?).ok()?;
         let to = from.checked_add(usize::try_from(span.byte_len()?).ok()?)?;
         let number = text.get(from..to)?.trim();
-        let digits = number.strip_prefix(['-', '+']).unwrap_or(number);
-        let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit()) || digits.starts_with("0x") || digits.starts_with("0o");
-        is_whole.then(|| {
+        let is_text = text[..from].split_whitespace().next_back().is_some_and(is_mark_of_texts);
+        (!is_text && is_whole_beyond(number)).then(|| {
             let beyond = Beyond { path: self.path, number: excerpt(number, LONGEST).into_owned() };
             Fault::new(place(self.at), beyond.to_string())
         })
     }
+}
+
+/// Whether a value behind this is a text whatever it looks like: behind a tag, or as a block.
+fn is_mark_of_texts(word: &str) -> bool {
+    word.starts_with(['!', '|', '>'])
+}
+
+/// Whether this is written as a whole number, and beyond the integers of scripts.
+fn is_whole_beyond(number: &str) -> bool {
+    let (is_negative, digits) = match number.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, number.strip_prefix('+').unwrap_or(number)),
+    };
+    let based = |prefix: [&str; 2]| prefix.iter().find_map(|prefix| digits.strip_prefix(prefix));
+    let bases = [(["0x", "0X"], 16), (["0o", "0O"], 8), (["0b", "0B"], 2)];
+    let (digits, base) = bases.into_iter().find_map(|(prefix, base)| Some((based(prefix)?, base))).unwrap_or((digits, 10));
+    if !digits.starts_with(|first: char| first.is_digit(base)) || !digits.chars().all(|c| c == '_' || c.is_digit(base)) {
+        return false;
+    }
+    // What 128 bits do not hold is beyond 64.
+    i128::from_str_radix(&digits.replace('_', ""), base).map_or(true, |size| i64::try_from(if is_negative { -size } else { size }).is_err())
 }
 
 /// What a map in the file is.
@@ -170,8 +190,9 @@ impl<'de> Visitor<'de> for Any {
         Ok(Node::Other(Vec::new()))
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Node, E> {
-        Ok(Node::Other(Vec::new()))
+    /// Some whole numbers that are too long are read as texts, such as those in other bases.
+    fn visit_str<E>(self, text: &str) -> Result<Node, E> {
+        Ok(if is_whole_beyond(text) { Node::Inexact } else { Node::Other(Vec::new()) })
     }
 
     fn visit_unit<E>(self) -> Result<Node, E> {
@@ -203,6 +224,22 @@ mod tests {
     }
 
     #[test]
+    fn whole_numbers_are_known_by_their_spelling() {
+        for number in [
+            "0xFFFFFFFFFFFFFFFFF",
+            "0XFFFFFFFFFFFFFFFF",
+            "-0x8000000000000001",
+            "0o7777777777777777777777777",
+            "0b1111111111111111111111111111111111111111111111111111111111111111",
+            "99_999_999_999_999_999_999",
+            "9_223_372_036_854_775_808",
+        ] {
+            let found = told(&format!("jobs:\n  a:\n    script: a\n    args: [1, {number}]\n"));
+            assert!(matches!(&found[..], [one] if one.starts_with("4:15: ") && one.contains(number)), "{number}: {found:?}");
+        }
+    }
+
+    #[test]
     fn what_is_exact_and_what_is_no_number_passes() {
         for value in [
             "9223372036854775807",
@@ -213,6 +250,14 @@ mod tests {
             "\"99999999999999999999\"",
             "'99999999999999999999'",
             "!!str 99999999999999999999",
+            "!!str 0xFFFFFFFFFFFFFFFFF",
+            "\"0xFFFFFFFFFFFFFFFFF\"",
+            "|-\n      0xFFFFFFFFFFFFFFFFF",
+            "[\"a\", '99_999_999_999_999_999_999']",
+            "0xFF",
+            "1_000",
+            "0000000000000000000000000000007",
+            "0xFFFFFFFFFFFFFFFFFG",
             ".inf",
             "null",
             "[true, x, {}]",

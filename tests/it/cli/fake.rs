@@ -186,10 +186,13 @@ async fn a_server_that_says_nothing_is_told_soon_after_a_short_wait() {
     for (url, arguments, told) in [
         (silent(false).await, &["run", "a.rhai", "--wait", "0"][..], "nothing was heard from ws://"),
         (silent(true).await, &["run", "a.rhai", "--wait", "0"], "the server does not answer: `hero job create` had no answer"),
+        (silent(false).await, &["flow", "run", "a.yaml", "--wait", "0"], "nothing was heard from ws://"),
+        (silent(true).await, &["flow", "run", "a.yaml", "--wait", "0"], "the server does not answer: `hero flow create` had no answer"),
         (waits.url(), &["job", "wait", ID, "--wait", "0"], "the server does not answer: `hero job wait` had no answer"),
     ] {
         let hero = Hero::new().env("HERO_SERVER", &url);
         hero.file("a.rhai", SCRIPT);
+        hero.file("a.yaml", "jobs: {one: {script: '1'}}\n");
         let ended = tokio::task::block_in_place(|| hero.run(arguments));
         let said = ended.err.replace("\n       ", " ");
         assert!(ended.code == 7 && said.contains(told) && said.contains("within 5 s"), "{arguments:?}: {} {said}", ended.code);

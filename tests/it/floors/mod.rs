@@ -12,7 +12,8 @@ use std::path::Path;
 /// Commands that only the store may send to Redis, and prefixes of keys that only it may create.
 const OF_REDIS: [&str; 4] = ["redis::", "rhai_tasks", "rhai_task_details", "{ctx:"];
 /// Modules of one crate that must not see each other: a path, and the names forbidden below it.
-const APART: [(&str, &str); 7] = [
+const APART: [(&str, &str); 8] = [
+    ("crates/engine/src/rhai/", "crate::reference"),
     ("crates/jobs/src/dispatch/", "crate::actor"),
     ("crates/jobs/src/log_file", "crate::actor"),
     ("crates/jobs/src/log_file", "crate::dispatch"),
@@ -144,6 +145,38 @@ fn no_files_use_each_other_in_a_circle() {
         let graph = circles::Graph::of(rust.map(|(file, text)| (file.as_str(), code(text).map(|(_, line)| line).collect())));
         assert_eq!(graph.circle(), None, "files of {folder} use each other in a circle");
     }
+}
+
+/// serde_json's own reader takes some texts for JSON, without a limit to its depth: `tree` reads what others wrote.
+#[test]
+fn no_json_of_others_is_read_by_serde_jsons_own_reader() {
+    let own = ["crates/mcp/src/tools.rs", "crates/model/src/tree.rs"]; // The first reads the document of this program.
+    let mut wrong = Vec::new();
+    for (file, text) in files().iter().filter(|(file, _)| file.ends_with(".rs") && !own.contains(&file.as_str())) {
+        let is_of_tests = file.ends_with("fuzzing.rs")
+            || file.ends_with("/tests.rs")
+            || file.starts_with("src/cli/demo/")
+            || file.starts_with("src/cli/bench/");
+        for (at, line) in code(text).filter(|_| !is_of_tests) {
+            let reads =
+                ["from_str", "from_slice", "from_reader", ".call", ".call_within", ".call_named"].iter().any(|name| line.contains(name));
+            let values = [
+                "::<Value>",
+                "::<serde_json::Value>",
+                ": Value =",
+                ": serde_json::Value =",
+                "<serde_json::Value> =",
+                "<Value> =",
+                "String, Value> =",
+            ]
+            .iter()
+            .any(|name| line.contains(name));
+            if reads && values {
+                wrong.push(format!("{file}:{at}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "use `hero_model::tree`: {wrong:#?}");
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! `/mcp`: the allowed origins, hosts, bodies and rates, the same as for `POST /`.
 
 use futures_util::future;
+use hero::model::{JobSpec, Status};
 use hero::rpc::Limits;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::*;
-use crate::support::{House, Server};
+use crate::support::{CONTEXT, House, Server, spec, texts_in_each_other};
 
 /// Returns the answer to a request with additional header lines.
 async fn asked(server: &Server, method: &str, headers: &str, body: &str) -> String {
@@ -212,4 +213,25 @@ async fn a_name_that_the_server_gives_a_client_keeps_nothing_and_another_name_ca
     let (answer, ()) = tokio::join!(call, cancels);
     assert!(answer.contains("was stopped, because the call was cancelled"), "{answer}");
     house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn json_in_texts_in_each_other_ends_no_server() {
+    let house = House::empty().await;
+    let server = Server::of(&house).await;
+    let nested = texts_in_each_other(60);
+    let call = |tool: &str, arguments: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#)
+    };
+    let answer = asked(&server, "POST", HOST, &call("create_job", &format!(r#"{{"script":"args","args":{nested}}}"#))).await;
+    let (_, refused) = error(&answer);
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(refused["error"]["code"] == -32602 && message.contains("has a name that is reserved here"), "{refused}");
+    // Others store it, and an assistant reads it.
+    let job = JobSpec { args: Some(nested.into()), ..spec("args") };
+    let id = house.dispatcher.create(job).await.unwrap();
+    let told = asked(&server, "POST", HOST, &call("get_job", &json!({ "job_id": id }).to_string())).await;
+    assert!(status(&told) == "200" && told.contains("RawValue"), "{}", &told[..told.len().min(500)]);
+    assert_eq!(house.dispatcher.status(CONTEXT, &id).await.unwrap(), Status::Created);
+    assert_eq!(status(&asked(&server, "POST", HOST, &list()).await), "200");
 }

@@ -1,7 +1,9 @@
 //! `hero mcp`: the whole program, as an assistant starts it.
 
 use std::process::Stdio;
+use std::time::Duration;
 
+use futures_util::{SinkExt as _, StreamExt as _};
 use rmcp::model::{ReadResourceRequestParams, ResourceContents};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -269,6 +271,29 @@ async fn each_request_that_is_wrong_is_answered_by_its_id_and_no_notification_is
     }
 }
 
+/// As long as a call of a tool, and longer than a server is looked for.
+#[tokio::test]
+async fn a_resource_is_awaited_after_the_end_of_the_input_where_the_server_is_there() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("ws://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let mut socket = tokio_tungstenite::accept_async(listener.accept().await.unwrap().0).await.unwrap();
+        while let Some(Ok(message)) = socket.next().await {
+            let Ok(request) = serde_json::from_str::<Value>(message.to_text().unwrap_or_default()) else { continue };
+            if request["method"] == "get_logs" {
+                tokio::time::sleep(Duration::from_secs(2)).await;
+            }
+            let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": { "lines": [] } });
+            socket.send(tokio_tungstenite::tungstenite::Message::Text(answer.to_string().into())).await.unwrap();
+        }
+    });
+    let uri = "hero://jobs/6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70/log";
+    let read = json!({"jsonrpc": "2.0", "id": 2, "method": "resources/read", "params": {"uri": uri}});
+    let answers = answers(program(&url, None), &[read]).await;
+    let answer = answers.iter().find(|answer| answer["id"] == 2).unwrap_or_else(|| panic!("{answers:?}"));
+    assert_eq!(answer["result"]["contents"][0]["uri"], uri, "{answer}");
+}
+
 #[tokio::test]
 async fn a_program_that_looks_for_its_server_ends_with_its_input() {
     // The system accepts connections for it, and nobody answers.
@@ -280,6 +305,6 @@ async fn a_program_that_looks_for_its_server_ends_with_its_input() {
     ];
     let answers = answers(program(&format!("ws://{}", listener.local_addr().unwrap()), None), &said).await;
     let of = |id: u64| answers.iter().find(|answer| answer["id"] == id).unwrap_or_else(|| panic!("{id}: {answers:?}"));
-    assert!(of(2)["result"]["isError"] == true && of(2).to_string().contains("it was not made"), "{answers:?}");
+    assert!(of(2)["result"]["isError"] == true && of(2).to_string().contains("the call was not made"), "{answers:?}");
     assert!(of(3)["error"]["message"].as_str().unwrap().contains("has left"), "{answers:?}");
 }

@@ -1,24 +1,13 @@
 //! JSON of clients and scripts is passed through unchanged.
 
-use hero::model::{JobSpec, Json};
+use hero::model::{JobSpec, Json, MARK};
 
 use super::*;
-use crate::support::{CONTEXT, PATIENCE, spec};
-
-/// The name by which serde_json marks JSON in a text.
-const MARK: &str = "$serde_json::private::RawValue";
+use crate::support::{CONTEXT, PATIENCE, spec, texts_in_each_other};
 
 /// This number of nested arrays.
 fn deep(levels: usize) -> String {
     format!("{}{}", "[".repeat(levels), "]".repeat(levels))
-}
-
-/// Texts of JSON in each other, each of which nests as deep as JSON may.
-fn texts_in_each_other(texts: usize) -> String {
-    (0..texts).fold("1".to_owned(), |inner, _| {
-        let inner = inner.replace('\\', "\\u005c").replace('"', "\\u0022");
-        format!("{}{{\"{MARK}\":\"{inner}\"}}{}", "[".repeat(99), "]".repeat(99))
-    })
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,7 @@
 use hero::actor::{Pool, PoolSettings};
 use hero::coordinator::flows::Resumer;
 use hero::dispatch::{Dispatcher, Error};
-use hero::model::{ContextId, JobId, JobResult, JobSpec, Status};
+use hero::model::{ContextId, JobId, JobResult, JobSpec, MARK, Status};
 use hero::process::Spawner;
 use hero::store::{Endpoint, Periods, Push, Store, Subscriber};
 use tokio_util::sync::CancellationToken;
@@ -111,6 +111,14 @@ impl House {
             tokio::time::timeout(PATIENCE, pool.ended()).await.unwrap();
         }
     }
+}
+
+/// Texts of JSON in each other, each of which nests as deep as JSON may: serde_json's own reader overflows its stack.
+pub fn texts_in_each_other(texts: usize) -> String {
+    (0..texts).fold("1".to_owned(), |inner, _| {
+        let inner = inner.replace('\\', "\\u005c").replace('"', "\\u0022");
+        format!("{}{{\"{MARK}\":\"{inner}\"}}{}", "[".repeat(99), "]".repeat(99))
+    })
 }
 
 pub fn spec(script: &str) -> JobSpec {

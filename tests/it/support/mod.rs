@@ -19,7 +19,7 @@ mod web;
 pub use authority::Authority;
 pub use cluster::{Cluster, MASTERS, Node, ask, free_ports};
 pub use hole::Hole;
-pub use house::{CONTEXT, House, spec};
+pub use house::{CONTEXT, House, spec, texts_in_each_other};
 pub use mycelium::{MyceliumNode, Network};
 pub use plan::{Plan, dispatcher};
 pub use pool::{DEADLY, DEADLY_LEVELS, hero, objects, pool_settings};

@@ -1,11 +1,10 @@
 // Made of openrpc.json by `make clients`. Change clients/generate/rust.py instead.
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::Call;
 use hero_model::api::{Draining, ScriptCheck};
-use hero_model::{Actor, ContextId, Name, QueueInfo, ScriptType, Seconds};
+use hero_model::{Actor, ContextId, Json, Name, QueueInfo, ScriptType, Seconds};
 
 /// Lists the live actors, with what each may do and how it is confined. Actors of other programs that say that they
 /// live are among them. Behind them come the script types of which this server was to offer actors and cannot, each
@@ -32,7 +31,7 @@ pub struct ListFunctions<'a> {
 
 impl Call for ListFunctions<'_> {
     const NAME: &'static str = "list_functions";
-    type Output = Vec<Value>;
+    type Output = Vec<Json>;
 }
 
 /// Compiles a script without running it, and says what is wrong with it, and where. It is compiled in a confined
@@ -114,7 +113,7 @@ pub struct ServerInfo {}
 
 impl Call for ServerInfo {
     const NAME: &'static str = "server_info";
-    type Output = Value;
+    type Output = Json;
 }
 
 /// Answers `pong`. Keeps a connection alive where WebSocket pings cannot be sent, and measures the way.

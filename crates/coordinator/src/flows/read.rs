@@ -39,7 +39,7 @@ impl Flows {
     pub async fn list(&self, context: ContextId, caller: Option<&str>, cursor: Option<&str>, limit: usize) -> Result<FlowPage, Error> {
         let store = self.store(context).await?;
         let bad =
-            || dispatch::Error::Invalid { param: "cursor", message: "is not a cursor; list_flows gives one as next_cursor".to_owned() };
+            || dispatch::Error::Invalid { param: "cursor", message: "is not a cursor; use next_cursor of the page before".to_owned() };
         let before = match cursor {
             Some(cursor) => cursor.parse().map_err(|()| bad())?,
             None => Score::HIGHEST,

@@ -11,7 +11,7 @@ use rhai::packages::{Package, StandardPackage};
 use rhai::{AST, ASTNode, Engine, Expr, FnCallExpr, Stmt};
 
 use super::{constants, failure};
-use crate::reference::functions;
+use crate::rhai::functions::functions;
 use hero_model::{ErrorKind, JobError};
 
 /// Functions of Rhai's core with any number of arguments.

@@ -7,7 +7,8 @@ use rhai::{Dynamic, EvalAltResult, LexError, Map, ParseErrorType, Position};
 use super::constants::{LINES_BEFORE, is_word};
 use super::{convert, text};
 use crate::limits::FIXED;
-use crate::reference::{ScriptFunction, functions};
+use crate::rhai::functions::functions;
+use crate::script_function::ScriptFunction;
 use crate::{Capability, Limits};
 use hero_model::{ErrorKind, JobError, Json, Limit};
 

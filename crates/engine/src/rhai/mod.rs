@@ -30,7 +30,7 @@ use std::rc::Rc;
 use std::thread;
 
 use super::frame::{FromEngine, ToEngine};
-pub(super) use functions::{Definition, GROUPS, Group};
+pub use functions::functions;
 use hero_model::{ErrorKind, JobError, Usage};
 pub use heroscript::is_heroscript;
 use language::Language;

@@ -4,7 +4,7 @@ use rhai::{AST, ASTNode, Expr, FnCallExpr, Stmt};
 
 use super::{calls, failure};
 use crate::Capability;
-use crate::reference::functions;
+use crate::rhai::functions::functions;
 use hero_model::{ErrorKind, JobError};
 
 /// Finds the first call of a function in a namespace that a script with these capabilities does not have. Rhai itself

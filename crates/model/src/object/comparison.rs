@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde_json::{Value, json};
 
 use super::Condition;
-use crate::Json;
+use crate::{Json, tree};
 
 /// A field, an operator and a value.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,7 +38,7 @@ impl FromStr for Comparison {
             return Err("there is only one of = > >= < <= ^= between a field and a value".to_owned());
         }
         // Everything but a number, a boolean, null or a quoted text is a text.
-        let value = match serde_json::from_str::<Value>(value) {
+        let value = match tree(value) {
             Ok(Value::Array(_) | Value::Object(_)) | Err(_) => Value::from(value),
             Ok(known) if bound == Some("prefix") && !known.is_string() => Value::from(value),
             Ok(known) => known,

@@ -170,3 +170,26 @@ async fn a_drain_whose_time_is_over_ends_as_a_signal_does() {
     assert_eq!((job.status, job.crashes), (Status::Dispatched, 0));
     look.stop().await;
 }
+
+/// The default address may be another server's.
+#[test]
+fn a_drain_of_a_data_directory_without_a_server_drains_no_other() {
+    let hero = crate::cli::Hero::new();
+    let data = tempfile::tempdir().unwrap();
+    let hero = hero.env("HERO_DATA", data.path().to_str().unwrap());
+    let socket = data.path().join("hero.sock");
+    let refused = |arguments: &[&str]| {
+        let ended = hero.run(arguments);
+        assert!(
+            ended.code == 7 && ended.err.contains("hero.sock") && !ended.err.contains("8700"),
+            "{arguments:?}: {} {}",
+            ended.code,
+            ended.err
+        );
+    };
+    refused(&["drain"]);
+    // A killed server leaves its socket behind.
+    drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+    refused(&["drain"]);
+    refused(&["identity", "list"]);
+}

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::bus::{BusError, LONGEST};
+use hero_model::tree;
 
 /// Timeout for a connection to the node on this machine.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -338,7 +339,7 @@ fn unknown(error: &serde_json::Error) -> BusError {
 }
 
 async fn read(response: Response) -> Result<Value, BusError> {
-    serde_json::from_str(&text(response).await?).map_err(|error| unknown(&error))
+    tree(&text(response).await?).map_err(|error| unknown(&error))
 }
 
 fn from<T: for<'de> Deserialize<'de>>(value: Value) -> Result<T, BusError> {

@@ -4,35 +4,36 @@ use rhai::{FuncRegistration, Module, RhaiNativeFunc};
 
 use crate::Capability;
 use crate::rhai::run::Run;
+use crate::script_function::{FunctionParameter, ScriptFunction};
 
 /// The definition of a function, as its author writes it.
 #[derive(Debug)]
-pub(crate) struct Definition {
+pub(super) struct Definition {
     /// `name(parameter: type, other?: type) -> type`, where the name may begin with a namespace: `osis::get`. Types are
-    /// those of [`TYPES`](crate::reference::TYPES), several with `|` between them. Parameters with a question mark are
+    /// those of [`TYPES`](crate::script_function::TYPES), several with `|` between them. Parameters with a question mark are
     /// optional.
-    pub(crate) signature: &'static str,
+    pub(super) signature: &'static str,
     /// What it does, in one or more sentences.
-    pub(crate) description: &'static str,
+    pub(super) description: &'static str,
     /// When it fails with an error that scripts may catch; empty if never.
-    pub(crate) errors: &'static str,
+    pub(super) errors: &'static str,
     /// A script that uses it.
-    pub(crate) example: &'static str,
+    pub(super) example: &'static str,
     /// The JSON of the example's result; empty if it has none, or a different one each time.
-    pub(crate) result: &'static str,
+    pub(super) result: &'static str,
 }
 
 /// A parameter: its name, its type, and whether it is optional.
-pub(crate) type Parameter = (&'static str, &'static str, bool);
+pub(super) type Parameter = (&'static str, &'static str, bool);
 
 impl Definition {
     /// The name of the function.
-    pub(crate) fn name(&self) -> &'static str {
+    pub(super) fn name(&self) -> &'static str {
         self.parts().0
     }
 
     /// The parameters, in order.
-    pub(crate) fn parameters(&self) -> Vec<Parameter> {
+    pub(super) fn parameters(&self) -> Vec<Parameter> {
         let parameter = |text: &'static str| {
             let (name, kind) = text.split_once(": ").expect("a parameter has a type");
             name.strip_suffix('?').map_or((name, kind, false), |name| (name, kind, true))
@@ -41,7 +42,7 @@ impl Definition {
     }
 
     /// The type of the return value.
-    pub(crate) fn returns(&self) -> &'static str {
+    pub(super) fn returns(&self) -> &'static str {
         self.parts().2
     }
 
@@ -50,6 +51,22 @@ impl Definition {
         let (name, rest) = self.signature.split_once('(').expect("a signature has parameters");
         let (parameters, returns) = rest.rsplit_once(") -> ").expect("a signature says what is given");
         (name, parameters, returns)
+    }
+
+    fn described(&self, group: &Group) -> ScriptFunction {
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let parameter = |(name, kind, optional): Parameter| FunctionParameter { name: name.into(), kind: kind.into(), optional };
+        ScriptFunction {
+            name: self.name().to_owned(),
+            group: group.name.to_owned(),
+            parameters: self.parameters().into_iter().map(parameter).collect(),
+            returns: self.returns().to_owned(),
+            description: self.description.to_owned(),
+            capability: group.needs,
+            errors: some(self.errors),
+            example: self.example.to_owned(),
+            example_result: some(self.result).map(|json| serde_json::from_str(&json).expect("the result of an example is JSON")),
+        }
     }
 
     /// Whether it may be called with this number of arguments.
@@ -61,18 +78,23 @@ impl Definition {
 }
 
 /// The functions of one subject. Either all are in one namespace, or none is.
-pub(crate) struct Group {
+pub(super) struct Group {
     /// The subject.
-    pub(crate) name: &'static str,
+    pub(super) name: &'static str,
     /// The capability that a script needs for them, if any.
-    pub(crate) needs: Option<Capability>,
+    pub(super) needs: Option<Capability>,
     /// The definitions of the functions.
-    pub(crate) definitions: &'static [Definition],
+    pub(super) definitions: &'static [Definition],
     /// Adds the functions.
     pub(super) add: fn(&mut Functions<'_>),
 }
 
 impl Group {
+    /// Describes each function for people and editors.
+    pub(super) fn described(&self) -> impl Iterator<Item = ScriptFunction> {
+        self.definitions.iter().map(|definition| definition.described(self))
+    }
+
     /// The namespace of the functions.
     pub(super) fn namespace(&self) -> Option<&'static str> {
         self.definitions.first().and_then(|first| first.name().split_once(NAMESPACE)).map(|(namespace, _)| namespace)

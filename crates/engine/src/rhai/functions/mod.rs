@@ -23,17 +23,18 @@ mod string;
 mod time;
 
 use std::rc::Rc;
+use std::sync::LazyLock;
 
 use rhai::{Module, Shared};
 
 use super::run::Run;
 use crate::Capability;
-use definition::Names;
-pub(crate) use definition::{Definition, Group};
+use crate::script_function::ScriptFunction;
+use definition::{Group, Names};
 pub(super) use string::dedent;
 
 /// All functions, in the order of the reference.
-pub(crate) static GROUPS: [Group; 15] = [
+static GROUPS: [Group; 15] = [
     Group { name: "log", needs: None, definitions: log::DEFINITIONS, add: log::add },
     Group { name: "JSON", needs: None, definitions: json::DEFINITIONS, add: json::add },
     Group { name: "strings", needs: None, definitions: string::DEFINITIONS, add: string::add },
@@ -50,6 +51,12 @@ pub(crate) static GROUPS: [Group; 15] = [
     Group { name: "network", needs: Some(Capability::Net), definitions: net::DEFINITIONS, add: net::add },
     Group { name: "Redis", needs: Some(Capability::Redis), definitions: key_value::DEFINITIONS, add: key_value::add },
 ];
+
+/// Returns all functions, in the order of the reference.
+pub fn functions() -> &'static [ScriptFunction] {
+    static FUNCTIONS: LazyLock<Vec<ScriptFunction>> = LazyLock::new(|| GROUPS.iter().flat_map(Group::described).collect());
+    &FUNCTIONS
+}
 
 /// Returns the groups that scripts with these capabilities have.
 fn groups(capabilities: &[Capability]) -> impl Iterator<Item = &'static Group> {

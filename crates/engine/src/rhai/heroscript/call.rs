@@ -5,10 +5,11 @@ use rhai::{AST, Array, Dynamic, Engine, FnPtr, INT, ImmutableString, Map};
 
 use super::{Action, CORE, SyntaxError, Value};
 use crate::Capability;
-use crate::reference::{FunctionParameter, ScriptFunction, functions};
 use crate::rhai::failure;
+use crate::rhai::functions::functions;
 use crate::rhai::native::excerpt;
 use crate::rhai::run::Run;
+use crate::script_function::{FunctionParameter, ScriptFunction};
 use hero_model::JobError;
 
 /// The maximum edit distance of a suggested function name.
