@@ -15,7 +15,7 @@ from . import document
 
 CLIENTS = Path(__file__).resolve().parent.parent
 # Each module has `files(document) -> {path below clients/: text}`.
-LANGUAGES = ("python", "typescript", "pages")
+LANGUAGES = ("python", "typescript", "rust", "pages")
 
 
 def files(read: document.Document) -> Iterator[tuple[Path, str]]:

@@ -167,7 +167,7 @@ impl Call {
 
     async fn call(&self, client: &Client, given: &CallParams) -> anyhow::Result<Exit> {
         // The parameters contain the timeout.
-        let answer = client.call_within::<Box<RawValue>>(Duration::MAX, &self.method, given);
+        let answer = client.call_named_within::<Box<RawValue>>(Duration::MAX, &self.method, given);
         let answer = if let Some(waiting) = Waiting::of(&self.method) {
             let mut interrupts = signal(SignalKind::interrupt())?;
             tokio::select! {
@@ -191,7 +191,7 @@ impl Call {
         let Some(params) = given.by_name(&self.method) else {
             return Err(Usage(format!("give the parameters of {} by their names, in a JSON object", self.method)).into());
         };
-        let mut items = client.follow(topic, params).await?;
+        let mut items = client.follow_named(topic, params).await?;
         let mut presence = Presence::of(client, self.method.clone(), RECONNECT, global.json);
         loop {
             let heard = tokio::select! {

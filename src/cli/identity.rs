@@ -104,7 +104,7 @@ pub(super) async fn whoami(global: &Global) -> anyhow::Result<Exit> {
     let who = client.whoami().await?;
     if who.identity_id.is_none() && !who.operator {
         // A server with login refuses this call with an explanation.
-        client.call::<serde::de::IgnoredAny>("server_info", json!({})).await?;
+        client.server_info().await?;
     }
     if global.json {
         output::json(&who)?;

@@ -206,7 +206,7 @@ impl MessageCommand {
             }
             Self::Ping(asked) => return ping(global, &client, asked).await,
             Self::Key => {
-                let info: crate::rpc::ServerInfo = client.call("server_info", json!({})).await?;
+                let info: crate::rpc::ServerInfo = client.call_named("server_info", json!({})).await?;
                 let key = info.node_key.context("that server has no key of a node")?;
                 if global.json { output::json(&json!({ "node_key": key }))? } else { output::line(key.to_string())? }
             }

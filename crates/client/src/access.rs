@@ -1,8 +1,10 @@
 use std::time::Duration;
 
-use serde_json::json;
-
 use super::address::Address;
+use super::calls::{
+    CreateContext, CreateIdentity, CreateToken, DeleteContext, DeleteIdentity, GetContext, GetIdentity, Grant, ListContexts,
+    ListIdentities, ListTokens, Revoke, RevokeToken, UpdateContext, UpdateIdentity, Whoami,
+};
 use super::connection::Client;
 use super::error::Error;
 use super::login;
@@ -16,7 +18,7 @@ use hero_model::{
 impl Client {
     /// Creates an identity.
     pub async fn create_identity(&self, pubkey: Option<&PublicKey>, address: &[String]) -> Result<Identity, Error> {
-        self.call("create_identity", json!({ "pubkey": pubkey, "address": address })).await
+        self.call(&CreateIdentity { pubkey, address: Some(address) }).await
     }
 
     /// Changes the given fields of an identity.
@@ -26,27 +28,27 @@ impl Client {
         pubkey: Option<&PublicKey>,
         address: Option<&[String]>,
     ) -> Result<Identity, Error> {
-        self.call("update_identity", json!({ "identity_id": identity_id, "pubkey": pubkey, "address": address })).await
+        self.call(&UpdateIdentity { identity_id, pubkey, address }).await
     }
 
     /// Returns an identity.
     pub async fn get_identity(&self, identity_id: IdentityId) -> Result<Identity, Error> {
-        self.call("get_identity", json!({ "identity_id": identity_id })).await
+        self.call(&GetIdentity { identity_id }).await
     }
 
     /// Returns a page of identities, in the order of their numbers.
     pub async fn list_identities(&self, cursor: Option<&str>, limit: usize) -> Result<IdentityPage, Error> {
-        self.call("list_identities", json!({ "cursor": cursor, "limit": limit })).await
+        self.call(&ListIdentities { cursor, limit: Some(limit) }).await
     }
 
     /// Deletes an identity with its tokens.
     pub async fn delete_identity(&self, identity_id: IdentityId) -> Result<(), Error> {
-        self.call::<bool>("delete_identity", json!({ "identity_id": identity_id })).await.map(drop)
+        self.call(&DeleteIdentity { identity_id }).await.map(drop)
     }
 
     /// Returns the identity of this client.
     pub async fn whoami(&self) -> Result<Who, Error> {
-        self.call("whoami", json!({})).await
+        self.call(&Whoami {}).await
     }
 
     /// Logs in as the identity with this key. If callers have to log in, this connection has that identity from now on.
@@ -66,49 +68,52 @@ impl Client {
     /// Creates a token of an identity. The result contains its secret.
     pub async fn create_token(&self, identity_id: IdentityId, name: Option<&str>, lifetime: Option<Duration>) -> Result<NewToken, Error> {
         let lifetime = lifetime.map(Seconds::from);
-        self.call("create_token", json!({ "identity_id": identity_id, "name": name, "lifetime": lifetime })).await
+        self.call(&CreateToken { identity_id, name, lifetime }).await
     }
 
     /// Returns the tokens of an identity.
     pub async fn list_tokens(&self, identity_id: IdentityId) -> Result<Vec<Token>, Error> {
-        self.call("list_tokens", json!({ "identity_id": identity_id })).await
+        self.call(&ListTokens { identity_id }).await
     }
 
     /// Revokes a token.
     pub async fn revoke_token(&self, token_id: &TokenId) -> Result<(), Error> {
-        self.call::<bool>("revoke_token", json!({ "token_id": token_id })).await.map(drop)
+        self.call(&RevokeToken { token_id }).await.map(drop)
     }
 
     /// Creates a context.
     pub async fn create_context(&self, name: Option<&str>, admins: &[IdentityId], limits: ContextLimits) -> Result<Context, Error> {
-        self.call("create_context", json!({ "name": name, "admins": admins, "limits": limits })).await
+        self.call(&CreateContext { name, admins: Some(admins), limits: Some(&limits) }).await
     }
 
     /// Changes the given fields of a context.
     pub async fn update_context(&self, context_id: ContextId, name: Option<&str>, limits: ContextLimits) -> Result<Context, Error> {
-        let limits = (limits != ContextLimits::default()).then_some(limits);
-        self.call("update_context", json!({ "context_id": context_id, "name": name, "limits": limits })).await
+        let limits = Some(&limits).filter(|limits| **limits != ContextLimits::default());
+        self.call(&UpdateContext { context_id, name, limits }).await
     }
 
     /// Returns a context.
     pub async fn get_context(&self, context_id: ContextId) -> Result<Context, Error> {
-        self.call("get_context", json!({ "context_id": context_id })).await
+        self.call(&GetContext { context_id }).await
     }
 
     /// Returns a page of the contexts that this client may see, in the order of their numbers.
     pub async fn list_contexts(&self, cursor: Option<&str>, limit: usize) -> Result<ContextPage, Error> {
-        self.call("list_contexts", json!({ "cursor": cursor, "limit": limit })).await
+        self.call(&ListContexts { cursor, limit: Some(limit) }).await
     }
 
     /// Deletes a context with everything in it. Refused while it has jobs that have not ended, unless `stop_jobs` is
     /// true.
     pub async fn delete_context(&self, context_id: ContextId, stop_jobs: bool) -> Result<(), Error> {
-        self.call::<bool>("delete_context", json!({ "context_id": context_id, "stop_jobs": stop_jobs })).await.map(drop)
+        self.call(&DeleteContext { context_id, stop_jobs }).await.map(drop)
     }
 
     /// Grants a role in a context to an identity, or revokes it.
     pub async fn set_role(&self, identity_id: IdentityId, role: Role, context_id: ContextId, granted: bool) -> Result<Context, Error> {
-        let method = if granted { "grant" } else { "revoke" };
-        self.call(method, json!({ "identity_id": identity_id, "role": role, "context_id": context_id })).await
+        if granted {
+            self.call(&Grant { identity_id, role, context_id }).await
+        } else {
+            self.call(&Revoke { identity_id, role, context_id }).await
+        }
     }
 }

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +12,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, timeout_at};
 
 use super::address::{self, Address, HEARTBEAT};
+use super::calls::Call;
 use super::error::Error;
 use super::reconnect::{Link, Reconnect, State};
 use super::trust::Trust;
 use super::wire::{ANSWER, Params, Wire};
-use hero_model::PrivateKey;
 use hero_model::api::Repeatable;
+use hero_model::{PrivateKey, Seconds};
 
 /// Maximum number of times in a row that a call is sent to a server that ends the connection soon after.
 pub(super) const MOST_LOST: u32 = 4;
@@ -76,33 +78,44 @@ impl Client {
         Ok(Self { link: Arc::new(Link::of(address::on(stream).await?, None, Reconnect::NEVER, ANSWER)) })
     }
 
-    /// Calls `method`. `params` is serialised to an object (or an array) of parameters.
+    /// Makes a call of [`super::calls`].
     ///
     /// If the connection is lost before the answer comes, the call is made again if its definition (`x-repeatable`) and
     /// an `idempotency_key` among the parameters allow that; otherwise this fails with [`Error::Unknown`]. If the
     /// future is dropped, the answer is lost, but the call may still be executed.
-    pub async fn call<R: DeserializeOwned>(&self, method: &str, params: impl Serialize) -> Result<R, Error> {
-        self.call_within(self.link.way.answer, method, params).await
+    pub async fn call<C: Call>(&self, call: &C) -> Result<C::Output, Error> {
+        self.call_named(C::NAME, call).await
     }
 
-    /// Like [`Client::call`], for a call that the server answers only after a while. `limit` is the timeout each time
-    /// that it is sent.
-    pub async fn call_within<R: DeserializeOwned>(&self, limit: Duration, method: &str, params: impl Serialize) -> Result<R, Error> {
+    /// Like [`Client::call`], for a call for which the server waits up to `wait`. `call` gets the remaining time. The
+    /// client also stops looking for a server that is away after that time ([`Error::WaitedOut`]).
+    pub async fn call_waiting<C: Call>(&self, wait: Duration, call: impl Fn(Seconds) -> C) -> Result<C::Output, Error> {
+        self.call_named_waiting(wait, C::NAME, call).await
+    }
+
+    /// Like [`Client::call`], for a method that only its name identifies. `params` is serialised to an object (or an
+    /// array) of parameters.
+    pub async fn call_named<R: DeserializeOwned>(&self, method: &str, params: impl Serialize) -> Result<R, Error> {
+        self.call_named_within(self.link.way.answer, method, params).await
+    }
+
+    /// Like [`Client::call_named`], for a call that the server answers only after a while. `limit` is the timeout each
+    /// time that it is sent.
+    pub async fn call_named_within<R: DeserializeOwned>(&self, limit: Duration, method: &str, params: impl Serialize) -> Result<R, Error> {
         self.send(method, None, || Ok((Params::of(method, &params)?, limit))).await
     }
 
-    /// Like [`Client::call`], for a call for which the server waits up to `wait`. `params` gets the remaining seconds.
-    /// The client also stops looking for a server that is away after that time ([`Error::WaitedOut`]).
-    pub async fn call_waiting<R: DeserializeOwned, P: Serialize>(
+    /// Like [`Client::call_waiting`], for a method that only its name identifies.
+    pub async fn call_named_waiting<R: DeserializeOwned, P: Serialize>(
         &self,
         wait: Duration,
         method: &str,
-        params: impl Fn(f64) -> P,
+        params: impl Fn(Seconds) -> P,
     ) -> Result<R, Error> {
         let begun = Instant::now();
         let request = || {
             let left = wait.saturating_sub(begun.elapsed());
-            Ok((Params::of(method, params(left.as_secs_f64()))?, left.saturating_add(self.link.way.answer)))
+            Ok((Params::of(method, params(left.into()))?, left.saturating_add(self.link.way.answer)))
         };
         self.send(method, Some(wait), request).await
     }
@@ -157,10 +170,15 @@ impl Client {
         self.link.states()
     }
 
-    /// Returns an idempotency key that allows repeating a call, if the caller has given none.
-    pub(super) fn key(&self, given: Option<&String>) -> Option<String> {
+    /// Adds an idempotency key that allows repeating a call, if the caller has given none.
+    pub(super) fn keyed<'a, T: Clone>(&self, spec: &'a T, key: impl Fn(&mut T) -> &mut Option<String>) -> Cow<'a, T> {
         // A client that does not reconnect repeats nothing.
-        (given.is_none() && !self.link.way.reconnect.is_never()).then(|| uuid::Uuid::new_v4().to_string())
+        if self.link.way.reconnect.is_never() {
+            return Cow::Borrowed(spec);
+        }
+        let mut keyed = spec.clone();
+        key(&mut keyed).get_or_insert_with(|| uuid::Uuid::new_v4().to_string());
+        Cow::Owned(keyed)
     }
 
     /// Makes the client log in with this key on each new connection.

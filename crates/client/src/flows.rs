@@ -1,10 +1,8 @@
 use std::time::Duration;
 
-use serde_json::json;
-
+use super::calls::{CreateFlow, DeleteFlow, GetFlow, ListFlows, RetryFlow, StartFlow, StopFlow, WaitFlow};
 use super::connection::{Client, MOST_LOST};
 use super::error::{Error, code};
-use super::list::List;
 use hero_model::{ContextId, Flow, FlowId, FlowPage, FlowSpec, FlowStatus};
 
 /// Maximum wait of one call.
@@ -16,12 +14,12 @@ const PAUSE: Duration = Duration::from_millis(100);
 impl Client {
     /// Creates a flow and returns its number.
     pub async fn create_flow(&self, spec: &FlowSpec) -> Result<FlowId, Error> {
-        self.call("create_flow", self.keyed(spec)).await
+        self.call(&CreateFlow { spec: &self.keyed(spec, |spec| &mut spec.idempotency_key) }).await
     }
 
     /// Starts a created flow.
     pub async fn start_flow(&self, context_id: ContextId, flow_id: FlowId) -> Result<FlowStatus, Error> {
-        self.call("start_flow", json!({ "flow_id": flow_id, "context_id": context_id })).await
+        self.call(&StartFlow { flow_id, context_id }).await
     }
 
     /// Like [`Client::start_flow`], for a flow that [`Client::create_flow`] returned for `spec`. With an idempotency
@@ -46,8 +44,7 @@ impl Client {
         loop {
             let left = limit.map_or(LONGEST_WAIT, |limit| limit.saturating_sub(begun.elapsed()));
             let wait = left.min(LONGEST_WAIT);
-            let named = |left: f64| json!({ "flow_id": flow_id, "wait_timeout": left, "context_id": context_id });
-            match self.call_waiting(wait, "wait_flow", named).await {
+            match self.call_waiting(wait, |left| WaitFlow { flow_id, wait_timeout: Some(left), context_id }).await {
                 // A server that shuts down answers early.
                 Err(error) if error.is_wait_run_out() && limit.is_none_or(|limit| begun.elapsed() < limit) => {
                     tokio::time::sleep(PAUSE).await;
@@ -59,7 +56,7 @@ impl Client {
 
     /// Returns a flow with all details.
     pub async fn get_flow(&self, context_id: ContextId, flow_id: FlowId) -> Result<Flow, Error> {
-        self.call("get_flow", json!({ "flow_id": flow_id, "context_id": context_id })).await
+        self.call(&GetFlow { flow_id, context_id }).await
     }
 
     /// Returns a page of flows, the newest first: those of a caller, or all.
@@ -70,21 +67,21 @@ impl Client {
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<FlowPage, Error> {
-        self.call("list_flows", List { caller_id, cursor, limit, context_id }).await
+        self.call(&ListFlows { cursor, limit: Some(limit), caller_id, context_id }).await
     }
 
     /// Stops all jobs of a flow that have not ended.
     pub async fn stop_flow(&self, context_id: ContextId, flow_id: FlowId) -> Result<FlowStatus, Error> {
-        self.call("stop_flow", json!({ "flow_id": flow_id, "context_id": context_id })).await
+        self.call(&StopFlow { flow_id, context_id }).await
     }
 
     /// Runs the jobs of a flow again that ended in error.
     pub async fn retry_flow(&self, context_id: ContextId, flow_id: FlowId) -> Result<FlowStatus, Error> {
-        self.call("retry_flow", json!({ "flow_id": flow_id, "context_id": context_id })).await
+        self.call(&RetryFlow { flow_id, context_id }).await
     }
 
     /// Deletes a flow that does not run, with its jobs.
     pub async fn delete_flow(&self, context_id: ContextId, flow_id: FlowId) -> Result<(), Error> {
-        self.call::<bool>("delete_flow", json!({ "flow_id": flow_id, "context_id": context_id })).await.map(drop)
+        self.call(&DeleteFlow { flow_id, context_id }).await.map(drop)
     }
 }

@@ -4,100 +4,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jsonrpsee::core::client::{Subscription, SubscriptionCloseReason};
-use serde::de::{DeserializeOwned, Error as _};
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::calls::{self, SubscribeEvents, SubscribeFlow, SubscribeJob, SubscribeLogs};
 use super::connection::Client;
 use super::error::Error;
+use super::item::{AnyItem, Followable};
 use super::wire::Wire;
-use hero_model::api::{EventNotice, FlowNotice, LogNotice, SubscriptionItem};
-use hero_model::{ContextId, FlowEvent, FlowId, JobEvent, JobFilter, JobId, LogLine, tree};
-
-/// An item with a cursor, after which a subscription can continue.
-pub trait Followable: Sized {
-    /// The type of the server's notices.
-    type Notice: DeserializeOwned + Into<SubscriptionItem<Self>>;
-
-    /// Returns the cursor after this item, if a subscription can continue there.
-    fn cursor(&self) -> Option<&str>;
-}
-
-impl Followable for LogLine {
-    type Notice = LogNotice;
-
-    fn cursor(&self) -> Option<&str> {
-        Some(&self.cursor)
-    }
-}
-
-/// A change of a job, from `subscribe_job`.
-impl Followable for JobEvent {
-    type Notice = EventNotice;
-
-    fn cursor(&self) -> Option<&str> {
-        Some(&self.cursor)
-    }
-}
-
-/// A change of a flow, or its state.
-impl Followable for FlowEvent {
-    type Notice = FlowNotice;
-
-    fn cursor(&self) -> Option<&str> {
-        self.cursor.as_deref()
-    }
-}
-
-/// Any item of a subscription, even of a type that this version does not know.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AnyItem {
-    /// The item as it came.
-    pub value: Value,
-}
-
-impl Followable for AnyItem {
-    type Notice = Self;
-
-    fn cursor(&self) -> Option<&str> {
-        self.value["cursor"].as_str()
-    }
-}
-
-impl<'de> Deserialize<'de> for AnyItem {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Box::<RawValue>::deserialize(deserializer)?;
-        tree(text.get()).map(|value| Self { value }).map_err(D::Error::custom)
-    }
-}
-
-impl From<AnyItem> for SubscriptionItem<AnyItem> {
-    fn from(item: AnyItem) -> Self {
-        match (item.value["type"].as_str(), item.cursor()) {
-            (Some("lagged"), Some(cursor)) => Self::Lagged(cursor.to_owned()),
-            (Some("ended"), _) => Self::Ended,
-            // A notice of the start of a subscription is an item here: it has a cursor, and is sent only if none was
-            // given.
-            _ => Self::Item(item),
-        }
-    }
-}
+use hero_model::api::SubscriptionItem;
+use hero_model::{ContextId, FlowEvent, FlowId, JobEvent, JobFilter, JobId, LogLine};
 
 /// Parameters by name, as they are sent.
 type Params = BTreeMap<String, Box<RawValue>>;
 
 const CURSOR: &str = "cursor";
-
-fn written(value: &impl Serialize) -> Box<RawValue> {
-    to_raw_value(value).expect("texts and numbers can be written")
-}
-
-fn named<const N: usize>(params: [(&str, Box<RawValue>); N]) -> Params {
-    params.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-}
 
 /// Maximum number of times in a row that a subscription is opened again after the server ended it without a reason and
 /// without an item.
@@ -209,7 +131,7 @@ impl<T: Followable> Follow<T> {
     /// Opens the subscription after the last item that was read.
     async fn subscribe(&self) -> Result<Source, Error> {
         let mut params = self.params.clone();
-        params.extend(self.cursor.as_ref().map(|cursor| (CURSOR.to_owned(), written(cursor))));
+        params.extend(self.cursor.as_ref().map(|cursor| (CURSOR.to_owned(), to_raw_value(cursor).expect("a text can be written"))));
         self.client.subscribe(&self.topic, params).await.map(Source::of)
     }
 
@@ -310,30 +232,33 @@ impl<T: Followable> Follow<T> {
 impl Client {
     /// Follows the log of a job, from its first line or from `cursor` on.
     pub async fn follow_logs(&self, context_id: ContextId, job_id: &JobId, cursor: Option<&str>) -> Result<Follow<LogLine>, Error> {
-        let params = named([("job_id", written(job_id)), ("context_id", written(&context_id))]);
-        Follow::open(self, "logs", params, cursor).await
+        self.follow(&SubscribeLogs { job_id, context_id }, cursor).await
     }
 
     /// Follows the changes of a job. The first item is its current state.
     pub async fn follow_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Follow<JobEvent>, Error> {
-        let params = named([("job_id", written(job_id)), ("context_id", written(&context_id))]);
-        Follow::open(self, "job", params, None).await
+        self.follow(&SubscribeJob { job_id, context_id }, None).await
     }
 
     /// Follows the changes of all jobs that match `filter`, from now or from `cursor` on.
     pub async fn follow_events(&self, context_id: ContextId, filter: JobFilter, cursor: Option<&str>) -> Result<Follow<JobEvent>, Error> {
-        let params = named([("filter", written(&filter)), ("context_id", written(&context_id))]);
-        Follow::open(self, "events", params, cursor).await
+        self.follow(&SubscribeEvents { filter: Some(&filter), context_id }, cursor).await
     }
 
     /// Follows a flow: its state, then each change of its jobs, and its end last.
     pub async fn follow_flow(&self, context_id: ContextId, flow_id: FlowId, cursor: Option<&str>) -> Result<Follow<FlowEvent>, Error> {
-        let params = named([("flow_id", written(&flow_id)), ("context_id", written(&context_id))]);
-        Follow::open(self, "flow", params, cursor).await
+        self.follow(&SubscribeFlow { flow_id, context_id }, cursor).await
     }
 
-    /// Follows the subscription `subscribe_{topic}` with these named parameters.
-    pub async fn follow(&self, topic: &str, mut params: BTreeMap<String, Box<RawValue>>) -> Result<Follow<AnyItem>, Error> {
+    /// Opens a subscription of [`super::calls`], from its beginning or from `cursor` on.
+    pub async fn follow<S: calls::Subscription>(&self, subscription: &S, cursor: Option<&str>) -> Result<Follow<S::Item>, Error> {
+        let params = to_raw_value(subscription).and_then(|params| serde_json::from_str(params.get()));
+        let params = params.map_err(|source| Error::shape(S::TOPIC, source))?;
+        Follow::open(self, S::TOPIC, params, cursor).await
+    }
+
+    /// Opens the subscription `subscribe_{topic}` with these named parameters.
+    pub async fn follow_named(&self, topic: &str, mut params: BTreeMap<String, Box<RawValue>>) -> Result<Follow<AnyItem>, Error> {
         // A cursor that is not a text is sent as it is, so that the server refuses it.
         let cursor = params.get(CURSOR).and_then(|cursor| serde_json::from_str::<String>(cursor.get()).ok());
         if cursor.is_some() {

@@ -1,15 +1,14 @@
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::calls::{
+    Call as _, CreateJob, CreateJobs, DeleteJob, DrainServer, ExplainJob, GetJob, GetLogs, GetResult, GetStatus, ListActors, ListJobs,
+    ListQueues, PauseQueue, Ping, ResumeQueue, RetryJob, RunAndWait, ServerInfo, StartJob, StopJob, WaitJob,
+};
 use super::connection::{Client, MOST_LOST};
 use super::error::{Error, code};
-use super::keyed::Keyed;
-use hero_model::{
-    Actor, ContextId, Explanation, Job, JobFilter, JobId, JobPage, JobResult, JobSpec, LogPage, Name, Queue, QueueInfo, ScriptType,
-    Seconds, Status,
-};
+use hero_model::{Actor, ContextId, Explanation, Job, JobFilter, JobId, JobPage, JobResult, JobSpec, LogPage, Queue, QueueInfo, Status};
 
 /// Maximum wait of one call.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
@@ -17,86 +16,22 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 /// The pause between two waits for the same job.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The parameters of every method that names a job.
-#[derive(Serialize)]
-struct Named<'a> {
-    job_id: &'a JobId,
-    context_id: ContextId,
-}
-
-#[derive(Serialize)]
-struct Waited<'a> {
-    job_id: &'a JobId,
-    wait_timeout: f64,
-    context_id: ContextId,
-}
-
-#[derive(Serialize)]
-struct Run<'a> {
-    #[serde(flatten)]
-    spec: &'a Keyed<'a, JobSpec>,
-    wait_timeout: f64,
-}
-
-#[derive(Serialize)]
-struct Many<'a> {
-    jobs: Vec<Keyed<'a, JobSpec>>,
-}
-
-#[derive(Serialize)]
-struct Logs<'a> {
-    job_id: &'a JobId,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<&'a str>,
-    limit: usize,
-    context_id: ContextId,
-}
-
-#[derive(Serialize)]
-struct List<'a> {
-    filter: &'a JobFilter,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<&'a str>,
-    limit: usize,
-    context_id: ContextId,
-}
-
-#[derive(Serialize)]
-struct QueueNamed<'a> {
-    script_type: &'a ScriptType,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    group: Option<&'a Name>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    instance: Option<u32>,
-    context_id: ContextId,
-}
-
-impl<'a> QueueNamed<'a> {
-    fn new(context_id: ContextId, queue: &'a Queue) -> Self {
-        Self { script_type: &queue.script_type, group: queue.target.group(), instance: queue.target.instance(), context_id }
-    }
-}
-
-#[derive(Deserialize)]
-struct Draining {
-    running: u32,
-}
-
 /// The methods with their parameter and result types. `openrpc.json` describes each.
 impl Client {
     /// Stores a job and returns its id.
     pub async fn create_job(&self, spec: &JobSpec) -> Result<JobId, Error> {
-        self.call("create_job", self.keyed(spec)).await
+        self.call(&CreateJob { spec: &self.keyed(spec, |spec| &mut spec.idempotency_key) }).await
     }
 
     /// Stores several jobs, all or none, and returns their ids.
     pub async fn create_jobs(&self, jobs: &[JobSpec]) -> Result<Vec<JobId>, Error> {
-        self.call("create_jobs", Many { jobs: jobs.iter().map(|spec| self.keyed(spec)).collect() }).await
+        let jobs: Vec<_> = jobs.iter().map(|spec| self.keyed(spec, |spec| &mut spec.idempotency_key).into_owned()).collect();
+        self.call(&CreateJobs { jobs: &jobs }).await
     }
 
     /// Puts a created job into its queue.
     pub async fn start_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Status, Error> {
-        self.call("start_job", Named { job_id, context_id }).await
+        self.call(&StartJob { job_id, context_id }).await
     }
 
     /// Like [`Client::start_job`], for a job that [`Client::create_job`] returned for `spec`. With an idempotency key,
@@ -125,12 +60,12 @@ impl Client {
 
     /// Creates and starts a job, and waits for its end, at most `wait`.
     pub async fn run_and_wait(&self, spec: &JobSpec, wait: Duration) -> Result<JobResult, Error> {
-        let (begun, spec) = (tokio::time::Instant::now(), &self.keyed(spec));
+        let (begun, spec) = (tokio::time::Instant::now(), &*self.keyed(spec, |spec| &mut spec.idempotency_key));
         let first = wait.min(LONGEST_WAIT);
-        match self.call_waiting(first, "run_and_wait", |wait_timeout| Run { spec, wait_timeout }).await {
+        match self.call_waiting(first, |left| RunAndWait { spec, wait_timeout: Some(left) }).await {
             // A server that shuts down answers early.
             Err(error) if error.is_wait_run_out() && begun.elapsed() < wait && !self.is_over() => match error.job_id() {
-                Some(id) => self.wait_to_the_end(spec.spec.context_id, &id, Some(wait.saturating_sub(begun.elapsed()))).await,
+                Some(id) => self.wait_to_the_end(spec.context_id, &id, Some(wait.saturating_sub(begun.elapsed()))).await,
                 None => Err(error),
             },
             answer => answer,
@@ -139,8 +74,7 @@ impl Client {
 
     /// Waits for the end of a job, at most `wait` and at most an hour.
     pub async fn wait_job(&self, context_id: ContextId, job_id: &JobId, wait: Duration) -> Result<JobResult, Error> {
-        let named = |wait_timeout| Waited { job_id, wait_timeout, context_id };
-        self.call_waiting(wait.min(LONGEST_WAIT), "wait_job", named).await
+        self.call_waiting(wait.min(LONGEST_WAIT), |left| WaitJob { job_id, wait_timeout: Some(left), context_id }).await
     }
 
     /// Waits for the end of a job, for at most `limit` if it is given.
@@ -160,83 +94,87 @@ impl Client {
 
     /// Stops a job that has not ended.
     pub async fn stop_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Status, Error> {
-        self.call("stop_job", Named { job_id, context_id }).await
+        self.call(&StopJob { job_id, context_id }).await
     }
 
     /// Runs a job again that has ended.
     pub async fn retry_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Status, Error> {
-        self.call("retry_job", Named { job_id, context_id }).await
+        self.call(&RetryJob { job_id, context_id }).await
     }
 
     /// Explains why a job does not run now.
     pub async fn explain_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Explanation, Error> {
-        self.call("explain_job", Named { job_id, context_id }).await
+        self.call(&ExplainJob { job_id, context_id }).await
     }
 
     /// Returns the status of a job.
     pub async fn get_status(&self, context_id: ContextId, job_id: &JobId) -> Result<Status, Error> {
-        self.call("get_status", Named { job_id, context_id }).await
+        self.call(&GetStatus { job_id, context_id }).await
     }
 
     /// Returns all fields of a job.
     pub async fn get_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Job, Error> {
-        self.call("get_job", Named { job_id, context_id }).await
+        self.call(&GetJob { job_id, context_id }).await
     }
 
     /// Returns the result of a job that has ended.
     pub async fn get_result(&self, context_id: ContextId, job_id: &JobId) -> Result<JobResult, Error> {
-        self.call("get_result", Named { job_id, context_id }).await
+        self.call(&GetResult { job_id, context_id }).await
     }
 
     /// Returns a page of a job's log, from `cursor` on.
     pub async fn get_logs(&self, context_id: ContextId, job_id: &JobId, cursor: Option<&str>, limit: usize) -> Result<LogPage, Error> {
-        self.call("get_logs", Logs { job_id, cursor, limit, context_id }).await
+        self.call(&GetLogs { job_id, cursor, limit: Some(limit), context_id }).await
     }
 
     /// Returns a page of the jobs that match `filter`, newest first.
     pub async fn list_jobs(&self, context_id: ContextId, filter: &JobFilter, cursor: Option<&str>, limit: usize) -> Result<JobPage, Error> {
-        self.call("list_jobs", List { filter, cursor, limit, context_id }).await
+        self.call(&ListJobs { filter: Some(filter), cursor, limit: Some(limit), context_id }).await
     }
 
     /// Deletes a job that does not run.
     pub async fn delete_job(&self, context_id: ContextId, job_id: &JobId) -> Result<(), Error> {
-        self.call::<bool>("delete_job", Named { job_id, context_id }).await.map(drop)
+        self.call(&DeleteJob { job_id, context_id }).await.map(drop)
     }
 
     /// Returns the live actors.
     pub async fn list_actors(&self, context_id: ContextId) -> Result<Vec<Actor>, Error> {
-        self.call("list_actors", json!({ "context_id": context_id })).await
+        self.call(&ListActors { context_id }).await
     }
 
     /// Returns the work queues and their lengths.
     pub async fn list_queues(&self, context_id: ContextId) -> Result<Vec<QueueInfo>, Error> {
-        self.call("list_queues", json!({ "context_id": context_id })).await
+        self.call(&ListQueues { context_id }).await
     }
 
     /// Pauses a queue: no jobs are taken from it. Its priority is ignored.
     pub async fn pause_queue(&self, context_id: ContextId, queue: &Queue) -> Result<(), Error> {
-        self.call::<bool>("pause_queue", QueueNamed::new(context_id, queue)).await.map(drop)
+        let Queue { script_type, target, .. } = queue;
+        let (group, instance) = (target.group(), target.instance());
+        self.call(&PauseQueue { script_type, group, instance, context_id }).await.map(drop)
     }
 
     /// Resumes a paused queue.
     pub async fn resume_queue(&self, context_id: ContextId, queue: &Queue) -> Result<(), Error> {
-        self.call::<bool>("resume_queue", QueueNamed::new(context_id, queue)).await.map(drop)
+        let Queue { script_type, target, .. } = queue;
+        let (group, instance) = (target.group(), target.instance());
+        self.call(&ResumeQueue { script_type, group, instance, context_id }).await.map(drop)
     }
 
     /// Makes the server take no more jobs and end when its running jobs have ended, or after `timeout` at the latest.
     /// Returns the number of running jobs.
     pub async fn drain_server(&self, timeout: Duration) -> Result<u32, Error> {
-        let draining: Draining = self.call("drain_server", json!({ "timeout": Seconds::from(timeout) })).await?;
-        Ok(draining.running)
+        Ok(self.call(&DrainServer { timeout: Some(timeout.into()) }).await?.running)
     }
 
     /// Returns the server's information about itself.
     pub async fn server_info(&self) -> Result<Value, Error> {
-        self.call("server_info", json!({})).await
+        let info = self.call(&ServerInfo {}).await?;
+        info.to_value().map_err(|source| Error::shape(ServerInfo::NAME, source))
     }
 
     /// Checks that the server answers.
     pub async fn ping(&self) -> Result<(), Error> {
-        self.call::<String>("ping", json!({})).await.map(drop)
+        self.call(&Ping {}).await.map(drop)
     }
 }

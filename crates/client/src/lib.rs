@@ -58,13 +58,13 @@
 
 mod access;
 mod address;
+pub mod calls;
 mod connection;
 mod error;
 mod flows;
 mod follow;
+mod item;
 mod jobs;
-mod keyed;
-mod list;
 mod login;
 mod messages;
 mod objects;
@@ -78,8 +78,9 @@ mod wire;
 pub use address::masked;
 pub use connection::{Client, Options};
 pub use error::{Error, JobFailure, RpcError, code};
-pub use follow::{AnyItem, Follow, Followable, Followed};
+pub use follow::{Follow, Followed};
 pub use hero_model as model;
+pub use item::{AnyItem, Followable};
 pub use reconnect::{Reconnect, State};
 pub use trust::Trust;
 #[doc(hidden)]

@@ -9,10 +9,10 @@ use jsonrpsee::core::traits::ToRpcParams;
 use jsonrpsee::ws_client::WsClient;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use soketto::{base, connection};
 use tokio::sync::OnceCell;
 
+use super::calls::{Call, ServerInfo};
 use super::error::{Error, RpcError};
 use hero_model::api::{GOING_AWAY, LOGGED_OUT};
 use hero_model::tree;
@@ -77,6 +77,10 @@ impl Wire {
         self.answered(method, limit, answer.unwrap_or(Err(WireError::RequestTimeout)))
     }
 
+    pub(super) async fn ask<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Output, Error> {
+        self.call(C::NAME, Params::of(C::NAME, call)?, limit).await
+    }
+
     /// Opens the subscription `subscribe_{topic}`.
     pub(super) async fn subscribe<T: DeserializeOwned>(
         &self,
@@ -114,7 +118,7 @@ impl Wire {
             return Ok(());
         }
         let largest = self.largest.get_or_try_init(|| async {
-            match self.call::<Info>("server_info", Params::of("server_info", json!({}))?, limit).await {
+            match self.call::<Info>(ServerInfo::NAME, Params::of(ServerInfo::NAME, ServerInfo {})?, limit).await {
                 Ok(info) => Ok(info.limits.request_bytes),
                 Err(Error::Rpc(_)) => Ok(None), // The server does not report its limit, so it has to refuse the request itself.
                 Err(error) => Err(error),

@@ -93,7 +93,7 @@ impl Call<'_> {
         let answer = match waits {
             Some((subject, starts)) => self.waited(&client, subject, starts, wait).await,
             None => tokio::select! {
-                answer = client.call(self.tool, &self.arguments) => answer.map_err(Ended::Error),
+                answer = client.call_named(self.tool, &self.arguments) => answer.map_err(Ended::Error),
                 _ = self.leaving.left() => Err(Ended::Left("the call was cancelled; whether it was carried out is not known".to_owned())),
             },
         };
@@ -115,7 +115,7 @@ impl Call<'_> {
     /// before the server was reached, or if the connection was lost since.
     async fn started(&self, client: &Client, wait: Duration) -> Result<Result<Box<RawValue>, Error>, Ended> {
         let is_sent = AtomicBool::new(false);
-        let starting = client.call_waiting(wait, self.tool, |_| {
+        let starting = client.call_named_waiting(wait, self.tool, |_| {
             is_sent.store(true, Ordering::Relaxed);
             &self.arguments
         });
@@ -162,7 +162,7 @@ impl Call<'_> {
         let id = params.get(subject.id()).cloned().unwrap_or_default();
         let left = deadline.saturating_duration_since(Instant::now());
         let told = tell(self.teller.take(), client, subject, &context, &id);
-        let ended = client.call_waiting(left, subject.wait(), |left| {
+        let ended = client.call_named_waiting(left, subject.wait(), |left| {
             let mut params = params.clone();
             params.insert("wait_timeout".to_owned(), json!(left));
             params
@@ -214,7 +214,7 @@ async fn left_alone(client: &Client, (subject, id): (Subject, &Value), context: 
         return Ended::Left(format!("the wait was ended; {name} goes on"));
     }
     let params = json!({ subject.id(): id, "context_id": context });
-    match client.call::<IgnoredAny>(subject.stop(), params).await {
+    match client.call_named::<IgnoredAny>(subject.stop(), params).await {
         Ok(_) => Ended::Left(format!("{name} was stopped, because the call was cancelled")),
         Err(error) => Ended::Left(format!("the call was cancelled, but {name} could not be stopped: {error}")),
     }

@@ -202,9 +202,10 @@ pub struct Message {
 }
 
 /// A message that is to be sent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Draft {
     /// Who sends it; 0 is nobody.
+    #[serde(skip_serializing_if = "is_nobody")]
     pub caller_id: u32,
     /// What it says.
     pub message: String,
@@ -221,9 +222,15 @@ pub struct Draft {
     /// The context it is for.
     pub target_context: ContextId,
     /// What it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub topic: Option<Name>,
     /// Where it goes; where its topic leads, if this is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
+}
+
+fn is_nobody(caller_id: &u32) -> bool {
+    *caller_id == 0
 }
 
 /// Messages of one list.

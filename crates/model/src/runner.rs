@@ -92,20 +92,27 @@ pub struct RunnerPage {
 }
 
 /// Changes of a runner. Absent fields stay unchanged.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RunnerChange {
     /// The script type of its jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub script_type: Option<ScriptType>,
     /// Whether it is a pool of this context.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub local: Option<bool>,
     /// Its topic.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub topic: Option<Name>,
     /// Its address.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
     /// The key with which results of its jobs are signed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pubkey: Option<SignerKey>,
     /// The context on the other node.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub target_context: Option<ContextId>,
     /// Its purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }

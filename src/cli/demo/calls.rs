@@ -52,7 +52,7 @@ impl Calls {
             output::line(Line::from("  ") + self.style.dim("→") + format!(" {method} {}", short(&params)))?;
         }
         self.count.set(self.count.get() + 1);
-        let answer = match self.client.call_within(std::time::Duration::from_secs(120), method, &params).await {
+        let answer = match self.client.call_named_within(std::time::Duration::from_secs(120), method, &params).await {
             Ok(value) => Ok(value),
             Err(Error::Rpc(error)) => Err(error),
             Err(error) => return Err(error.into()),

@@ -67,7 +67,7 @@ pub(super) fn arguments(directory: &Path) -> anyhow::Result<Vec<String>> {
 
 /// Runs a script of each language that has an actor here, and explains why others have none.
 pub(super) async fn run(calls: &Calls) -> anyhow::Result<()> {
-    let actors: Vec<Value> = serde_json::from_value(calls.client.call("list_actors", json!({})).await?)?;
+    let actors: Vec<Value> = serde_json::from_value(calls.client.call_named("list_actors", json!({})).await?)?;
     for Example { script_type, title, script, given, value } in examples() {
         calls.title(title)?;
         let actor = actors.iter().find(|actor| actor["script_type"] == script_type);

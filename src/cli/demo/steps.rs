@@ -155,7 +155,7 @@ async fn relatives(calls: &Calls) -> anyhow::Result<()> {
     let continuation = result["value"].as_str().context("the script gave no id")?;
     let ended = calls.call("wait_job", json!({ "job_id": continuation })).await?;
     expect("the value", &ended["value"], &json!(14))?;
-    let job: serde_json::Value = calls.client.call("get_job", json!({ "job_id": result["job_id"] })).await?;
+    let job: serde_json::Value = calls.client.call_named("get_job", json!({ "job_id": result["job_id"] })).await?;
     calls.show_item("progress", &job["progress"])?;
     expect("the progress", &job["progress"], &json!({ "value": 3.0, "text": "part 3 of 3" }))
 }

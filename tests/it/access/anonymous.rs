@@ -252,8 +252,8 @@ async fn a_connection_that_stays_open_may_log_in_later() {
     let identity = authority.create_identity(&change).await.unwrap().identity_id;
     authority.set_role(CONTEXT, identity, Role::Caller, true).await.unwrap();
     let browser = Client::connect(&server.url(), None).await.unwrap();
-    let nonce: String = browser.call("fetch_nonce", json!([key.public_key()])).await.unwrap();
-    let login: Value = browser.call("authenticate", json!([key.public_key(), key.sign(&nonce), nonce])).await.unwrap();
+    let nonce: String = browser.call_named("fetch_nonce", json!([key.public_key()])).await.unwrap();
+    let login: Value = browser.call_named("authenticate", json!([key.public_key(), key.sign(&nonce), nonce])).await.unwrap();
     assert!(login["token"].is_string());
     let mut others = Vec::new();
     for number in 0..20 {

@@ -34,7 +34,7 @@ async fn who_is_refused_at_login_is_refused_at_every_door_and_told_which_key_it_
     let _: i64 = redis.run(&["SADD", "actor:8", "x"]).await;
     // Its rights are left, as where a context could not be reached when it was deleted.
     let _: i64 = redis.run(&["HSET", "context:0", "readers", &format!("[{gone}]")]).await;
-    let nonce: String = guarded.nobody().await.call("fetch_nonce", json!([key.public_key()])).await.unwrap();
+    let nonce: String = guarded.nobody().await.call_named("fetch_nonce", json!([key.public_key()])).await.unwrap();
     let login = json!([key.public_key(), key.sign(&nonce), nonce]);
     assert_eq!(code(&guarded.nobody().await, "authenticate", login).await, 1005);
     let doors = |id: u64| {
@@ -228,7 +228,7 @@ async fn a_message_for_a_script_type_goes_only_where_its_sender_may_submit_and_i
     let runner = json!({ "script_type": "osis", "local": false, "address": "here", "target_context": 1 });
     operator.ok("create_runner", json!({ "script_type": "osis" })).await;
     operator.ok("create_runner", runner).await;
-    let send = async || client.call::<Value>("send_message", json!({ "topic": "osis", "message": "x" })).await;
+    let send = async || client.call_named::<Value>("send_message", json!({ "topic": "osis", "message": "x" })).await;
     let refused = send().await.unwrap_err().to_string();
     assert!(refused.contains(&format!("identity {caller} needs to be admin or caller in context 1")), "{refused}");
     let stored: i64 = guarded.house.redis.run(&["EXISTS", "msg_out"]).await;

@@ -143,11 +143,11 @@ async fn schedules_of_who_may_create_no_jobs_any_more_are_suspended_until_that_h
     operator.set_role(identity, Role::Caller, CONTEXT, true).await.unwrap();
     let token = operator.create_token(identity, None, None).await.unwrap().secret;
     let client = Client::connect(&server.url(), Some(&token)).await.unwrap();
-    let _: Value = client.call("create_schedule", json!({ "job": { "script": "1" }, "every": 1 })).await.unwrap();
+    let _: Value = client.call_named("create_schedule", json!({ "job": { "script": "1" }, "every": 1 })).await.unwrap();
     // A schedule of the operator belongs to no identity.
-    let _: Value = operator.call("create_schedule", json!({ "job": { "script": "2" }, "every": 1, "name": "other" })).await.unwrap();
+    let _: Value = operator.call_named("create_schedule", json!({ "job": { "script": "2" }, "every": 1, "name": "other" })).await.unwrap();
     let listed = async |own: bool| {
-        let all: Value = operator.call("list_schedules", json!({})).await.unwrap();
+        let all: Value = operator.call_named("list_schedules", json!({})).await.unwrap();
         let is_meant = |schedule: &&Value| schedule.get("name").is_none() == own;
         all["schedules"].as_array().unwrap().iter().find(is_meant).unwrap().clone()
     };
@@ -281,8 +281,8 @@ async fn an_identity_that_another_program_deletes_is_deleted_fully_and_nobody_ge
     let is_listed = async |number: &str| redis.run::<Option<String>>(&["ZSCORE", "hero:access:identities", number]).await.is_some();
     until("both are listed", async || (is_listed("7").await && is_listed("8").await).then_some(())).await;
     let client = guarded.nobody().await;
-    let nonce: String = client.call("fetch_nonce", json!([key.public_key()])).await.unwrap();
-    let login: Value = client.call("authenticate", json!([key.public_key(), key.sign(&nonce), nonce])).await.unwrap();
+    let nonce: String = client.call_named("fetch_nonce", json!([key.public_key()])).await.unwrap();
+    let login: Value = client.call_named("authenticate", json!([key.public_key(), key.sign(&nonce), nonce])).await.unwrap();
     assert_eq!(login["identity_id"], 7);
     let made = guarded.secret(IdentityId(7)).await;
     let tokens = [login["token"].as_str().unwrap().to_owned(), made];

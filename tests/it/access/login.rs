@@ -38,7 +38,7 @@ impl Wallet {
     }
 
     async fn nonce(&self, client: &Client) -> String {
-        client.call("fetch_nonce", json!([self.key.public_key()])).await.unwrap()
+        client.call_named("fetch_nonce", json!([self.key.public_key()])).await.unwrap()
     }
 
     /// A call over HTTP, under a name of the server.
@@ -52,7 +52,7 @@ impl Wallet {
 
 /// Why a login was refused.
 async fn refusal(client: &Client, params: Value) -> (i32, String) {
-    match client.call::<Value>("authenticate", params).await {
+    match client.call_named::<Value>("authenticate", params).await {
         Err(Error::Rpc(error)) => (error.code, error.message),
         answer => panic!("{answer:?}"),
     }
@@ -68,7 +68,7 @@ async fn whoever_signs_a_nonce_is_that_identity_on_the_connection_and_by_the_tok
     let who = client.whoami().await.unwrap();
     assert_eq!((who.identity_id, &*who.roles[&CONTEXT]), (Some(wallet.identity), &[Role::Caller][..]));
     let id = job(&client).await;
-    let stored: Value = client.call("get_job", json!([id])).await.unwrap();
+    let stored: Value = client.call_named("get_job", json!([id])).await.unwrap();
     assert_eq!(stored["caller_id"], wallet.identity.to_string());
     // The token is one like others, with an end.
     let token = client.list_tokens(wallet.identity).await.unwrap().remove(0);
@@ -120,7 +120,7 @@ async fn a_nonce_is_good_once_for_one_key_under_one_name_for_its_time() {
     let client = wallet.client().await;
     let nonce = wallet.nonce(&client).await;
     let used = wallet.signed(&nonce);
-    client.call::<Value>("authenticate", used.clone()).await.unwrap();
+    client.call_named::<Value>("authenticate", used.clone()).await.unwrap();
     let again = refusal(&wallet.client().await, used.clone()).await;
     assert!(again.0 == 1005 && again.1.contains("used already"), "{again:?}");
     // Under another name of the same server.
@@ -146,7 +146,7 @@ async fn a_nonce_is_good_once_for_one_key_under_one_name_for_its_time() {
     };
     let over = refusal(&client, wallet.signed(&made(now - 1))).await;
     assert!(over.0 == 1005 && over.1.contains("has expired"), "{over:?}");
-    client.call::<Value>("authenticate", wallet.signed(&made(now + 200))).await.unwrap();
+    client.call_named::<Value>("authenticate", wallet.signed(&made(now + 200))).await.unwrap();
 }
 
 /// The bytes of a key.
@@ -173,7 +173,7 @@ async fn of_many_who_show_one_signature_at_once_one_gets_in() {
     let wallet = Wallet::open().await;
     let client = wallet.client().await;
     let params = wallet.signed(&wallet.nonce(&client).await);
-    let logins = futures_util::future::join_all((0..16).map(|_| client.call::<Value>("authenticate", params.clone()))).await;
+    let logins = futures_util::future::join_all((0..16).map(|_| client.call_named::<Value>("authenticate", params.clone()))).await;
     assert_eq!(logins.iter().filter(|login| login.is_ok()).count(), 1);
     assert_eq!(wallet.guarded.authority.tokens(wallet.identity).await.unwrap().len(), 1);
 }
@@ -183,7 +183,7 @@ async fn a_stranger_learns_nothing_and_what_is_no_signature_is_told_so() {
     let wallet = Wallet::open().await;
     let client = wallet.client().await;
     let stranger = PrivateKey::random();
-    let nonce: String = client.call("fetch_nonce", json!([stranger.public_key()])).await.unwrap();
+    let nonce: String = client.call_named("fetch_nonce", json!([stranger.public_key()])).await.unwrap();
     let own = wallet.nonce(&client).await;
     assert_eq!(nonce.len(), own.len());
     // One without an identity, and one who signs for another, hear the same.
@@ -213,7 +213,7 @@ async fn a_stranger_learns_nothing_and_what_is_no_signature_is_told_so() {
         -32602
     );
     // None of these used the nonce up.
-    client.call::<Value>("authenticate", wallet.signed(&own)).await.unwrap();
+    client.call_named::<Value>("authenticate", wallet.signed(&own)).await.unwrap();
 }
 
 #[tokio::test]
@@ -252,7 +252,7 @@ async fn a_new_public_key_ends_the_logins_of_the_old_one() {
     let next = PrivateKey::random();
     let change = IdentityChange { pubkey: Some(next.public_key()), address: None };
     // By a token of the login, too.
-    let second: Value = client.call("create_token", json!([wallet.identity])).await.unwrap();
+    let second: Value = client.call_named("create_token", json!([wallet.identity])).await.unwrap();
     let second = Client::connect(&wallet.guarded.server.url(), second["secret"].as_str()).await.unwrap();
     wallet.guarded.authority.update_identity(wallet.identity, &change).await.unwrap();
     // At once, here.
@@ -289,7 +289,7 @@ async fn whoever_tries_signatures_is_slowed_down() {
     let wallet = Wallet::open().await;
     let client = wallet.client().await;
     let stranger = PrivateKey::random();
-    let nonce: String = client.call("fetch_nonce", json!([stranger.public_key()])).await.unwrap();
+    let nonce: String = client.call_named("fetch_nonce", json!([stranger.public_key()])).await.unwrap();
     let params = json!({ "pubkey": stranger.public_key(), "signature": stranger.sign(&nonce), "nonce": nonce });
     let tries = futures_util::future::join_all((0..60).map(|_| refusal(&client, params.clone()))).await;
     assert!(tries.iter().all(|(code, _)| [1005, 1006].contains(code)));
@@ -345,9 +345,9 @@ async fn who_stands_in_a_hash_of_another_program_logs_in_by_its_key_and_takes_no
     write("12", format!("0x{}", ada.public_key().as_str().to_uppercase())).await;
     let log_in = async |key: &PrivateKey| {
         let client = guarded.nobody().await;
-        let nonce: String = client.call("fetch_nonce", json!([key.public_key()])).await.unwrap();
+        let nonce: String = client.call_named("fetch_nonce", json!([key.public_key()])).await.unwrap();
         let signed = json!({ "pubkey": key.public_key(), "signature": key.sign(&nonce), "nonce": nonce });
-        match client.call::<Value>("authenticate", signed).await {
+        match client.call_named::<Value>("authenticate", signed).await {
             Ok(login) => Ok((login["identity_id"].as_u64().unwrap(), client)),
             Err(Error::Rpc(error)) => Err(error.code),
             Err(error) => panic!("{error}"),
@@ -387,8 +387,8 @@ async fn logins_end_when_another_program_takes_the_key_out_of_the_hash() {
     for (key, identity) in [(&stranger, 12), (&wallet.key, wallet.identity.0)] {
         let log_in = async || -> Result<Value, Error> {
             let client = guarded.nobody().await;
-            let nonce: String = client.call("fetch_nonce", json!([key.public_key()])).await?;
-            client.call("authenticate", json!([key.public_key(), key.sign(&nonce), nonce])).await
+            let nonce: String = client.call_named("fetch_nonce", json!([key.public_key()])).await?;
+            client.call_named("authenticate", json!([key.public_key(), key.sign(&nonce), nonce])).await
         };
         let login = until("it logs in", async || log_in().await.ok()).await;
         assert_eq!(login["identity_id"], identity);

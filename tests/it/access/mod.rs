@@ -73,7 +73,7 @@ impl Guarded {
 
 /// The code of a refusal; 0 is none.
 async fn code(client: &Client, method: &str, params: Value) -> i32 {
-    match client.call::<Value>(method, params).await {
+    match client.call_named::<Value>(method, params).await {
         Ok(_) => 0,
         Err(Error::Rpc(error)) => error.code,
         Err(error) => panic!("{method}: {error}"),
@@ -82,5 +82,5 @@ async fn code(client: &Client, method: &str, params: Value) -> i32 {
 
 /// A job that this client creates.
 async fn job(client: &Client) -> String {
-    client.call("create_job", json!({ "script": "40 + 2" })).await.unwrap()
+    client.call_named("create_job", json!({ "script": "40 + 2" })).await.unwrap()
 }

@@ -15,7 +15,7 @@ async fn the_first_identity_and_its_token_are_made_over_the_socket_of_the_operat
     let made = operator.create_token(identity, Some("first"), None).await.unwrap();
     operator.set_role(identity, Role::Caller, CONTEXT, true).await.unwrap();
     let client = Client::connect(&server.url(), Some(&made.secret)).await.unwrap();
-    let result: Value = client.call("run_and_wait", json!(["40 + 2"])).await.unwrap();
+    let result: Value = client.call_named("run_and_wait", json!(["40 + 2"])).await.unwrap();
     assert_eq!(result["value"], 42);
     assert_eq!(code(&Client::connect(&server.url(), None).await.unwrap(), "run_and_wait", json!(["1"])).await, 1005);
     let mode = |name: &str| {

@@ -129,7 +129,7 @@ async fn every_call_in_every_role_is_allowed_as_the_page_says() {
                 if example.takes.contains_key("token") {
                     params.insert("token".to_owned(), json!(guarded.secret(identity).await));
                 }
-                let answer = client.call::<Value>(&example.method, params).await;
+                let answer = client.call_named::<Value>(&example.method, params).await;
                 let code = match &answer {
                     Ok(answer) => {
                         let _ = made.agree("", &example.result, answer);
@@ -150,7 +150,7 @@ async fn every_call_in_every_role_is_allowed_as_the_page_says() {
                 // A nonce is good once.
                 if example.method == "authenticate" {
                     let fetch = examples.iter().find(|example| example.method == "fetch_nonce").unwrap();
-                    let nonce: Value = client.call("fetch_nonce", fetch.by_name(&mut made)).await.unwrap();
+                    let nonce: Value = client.call_named("fetch_nonce", fetch.by_name(&mut made)).await.unwrap();
                     made.learn(&fetch.result, nonce.as_str().unwrap());
                 }
             }
@@ -224,7 +224,7 @@ async fn an_executor_runs_what_others_have_made_and_changes_nothing_else() {
     let (ada, executor) = (guarded.with_roles(&[Role::Caller]).await, guarded.identity(&[Role::Executor]).await);
     let client = guarded.client(executor).await;
     let of_ada = job(&ada).await;
-    let flow: Value = ada.call("create_flow", json!({ "jobs": { "a": { "script": "1" } } })).await.unwrap();
+    let flow: Value = ada.call_named("create_flow", json!({ "jobs": { "a": { "script": "1" } } })).await.unwrap();
     for (things, start, stop, retry) in
         [(json!([of_ada]), "start_job", "stop_job", "retry_job"), (json!([flow]), "start_flow", "stop_flow", "retry_flow")]
     {
@@ -233,8 +233,8 @@ async fn an_executor_runs_what_others_have_made_and_changes_nothing_else() {
         }
     }
     // It runs with the rights of its creator.
-    let caller_of_ada = ada.call::<Value>("whoami", json!([])).await.unwrap()["identity_id"].to_string();
-    assert_eq!(client.call::<Value>("get_job", json!([of_ada])).await.unwrap()["caller_id"], json!(caller_of_ada));
+    let caller_of_ada = ada.call_named::<Value>("whoami", json!([])).await.unwrap()["identity_id"].to_string();
+    assert_eq!(client.call_named::<Value>("get_job", json!([of_ada])).await.unwrap()["caller_id"], json!(caller_of_ada));
     for (method, params) in [
         ("create_job", json!({ "script": "1" })),
         ("run_and_wait", json!({ "script": "1" })),
@@ -263,7 +263,7 @@ async fn callers_name_the_redis_of_other_nodes_by_the_settings_only() {
             ("create_runner", runner(address)),
             ("update_runner", json!({ "runner_id": 1, "address": address })),
         ] {
-            let Err(Error::Rpc(error)) = admin.call::<Value>(method, params).await else { panic!("{method} {address}") };
+            let Err(Error::Rpc(error)) = admin.call_named::<Value>(method, params).await else { panic!("{method} {address}") };
             assert!(error.code == 1004 && error.message.contains("node_redis"), "{error:?}");
         }
     }

@@ -12,11 +12,11 @@ async fn a_websocket_goes_on_with_a_new_token_and_so_does_what_it_follows() {
     let first = events.next().await.unwrap().item().unwrap();
     let old = guarded.authority.tokens(identity).await.unwrap().remove(0);
     let new = guarded.authority.create_token(identity, None, None, None).await.unwrap();
-    let presented: Value = client.call("present_token", json!([new.secret.reveal()])).await.unwrap();
+    let presented: Value = client.call_named("present_token", json!([new.secret.reveal()])).await.unwrap();
     assert_eq!(presented, json!({ "identity_id": identity }));
     guarded.authority.revoke_token(&old.token_id).await.unwrap();
     // It is the same connection, on which the same subscription continues.
-    let stopped: Value = client.call("stop_job", json!([first.job_id])).await.unwrap();
+    let stopped: Value = client.call_named("stop_job", json!([first.job_id])).await.unwrap();
     assert_eq!(stopped, "error");
     assert_eq!(events.next().await.unwrap().item().unwrap().status.to_string(), "error");
     assert!(client.is_connected());

@@ -62,17 +62,17 @@ async fn a_script_names_no_job_of_another_caller() {
     let (server, authority) = Server::guarded(&house.dispatcher).await;
     let guarded = Guarded { house, server, authority };
     let (ada, bob) = (guarded.with_roles(&[Role::Caller]).await, guarded.with_roles(&[Role::Caller]).await);
-    let of_ada: String = ada.call("create_job", json!({ "script": "`the secret`" })).await.unwrap();
+    let of_ada: String = ada.call_named("create_job", json!({ "script": "`the secret`" })).await.unwrap();
     for spec in [
         format!("job::spawn(#{{ script: `inputs`, prerequisites: [`{of_ada}`] }})"),
         format!("job::spawn(#{{ script: `throw 1`, dependents: [`{}`] }})", of_ada.to_uppercase()),
         format!("job::spawn(#{{ script: `1`, predecessor_id: `{of_ada}` }})"),
         format!("job::then(#{{ script: `inputs`, prerequisites: [`{of_ada}`] }})"),
     ] {
-        let fault = bob.call::<Value>("run_and_wait", json!([spec])).await.unwrap_err().to_string();
+        let fault = bob.call_named::<Value>("run_and_wait", json!([spec])).await.unwrap_err().to_string();
         assert!(fault.contains("names a job of another caller"), "{spec}: {fault}");
     }
-    let own: String = bob.call("create_job", json!({ "script": "7" })).await.unwrap();
+    let own: String = bob.call_named("create_job", json!({ "script": "7" })).await.unwrap();
     let spawned = format!("job::spawn(#{{ script: `inputs.len()`, prerequisites: [`{own}`] }})");
     assert_eq!(code(&bob, "run_and_wait", json!([spawned])).await, 0);
     // More than may be named are not even looked at.

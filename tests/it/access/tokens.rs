@@ -14,7 +14,7 @@ async fn a_token_stands_for_its_identity_over_websocket_and_http() {
     assert_eq!((who.identity_id, who.operator, who.caller_id.as_str()), (Some(identity), false, "1"));
     assert_eq!(who.roles[&CONTEXT], [Role::Caller]);
     let job = job(&client).await;
-    let made: Value = client.call("get_job", json!([job])).await.unwrap();
+    let made: Value = client.call_named("get_job", json!([job])).await.unwrap();
     assert_eq!(made["caller_id"], "1");
 
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"whoami"}"#;
@@ -50,7 +50,7 @@ async fn a_token_that_is_revoked_ends_at_once_on_connections_that_are_open() {
     let id = job(&one).await;
     let waiting = tokio::spawn({
         let one = one.clone();
-        async move { one.call_within::<Value>(Duration::from_secs(60), "wait_job", json!({ "job_id": id, "wait_timeout": 50 })).await }
+        async move { one.call_named_within::<Value>(Duration::from_secs(60), "wait_job", json!({ "job_id": id, "wait_timeout": 50 })).await }
     });
     other.revoke_token(&tokens[0].token_id).await.unwrap();
     let ended = waiting.await.unwrap().unwrap_err();
@@ -101,7 +101,7 @@ async fn a_token_ends_with_the_one_by_which_it_was_made() {
     let identity = guarded.identity(&[Role::Caller]).await;
     let (first, other) = (guarded.client(identity).await, guarded.client(identity).await);
     let made_by = async |client: &Client| {
-        let made: Value = client.call("create_token", json!([identity])).await.unwrap();
+        let made: Value = client.call_named("create_token", json!([identity])).await.unwrap();
         let secret = made["secret"].as_str().unwrap().to_owned();
         (made["token_id"].clone(), Client::connect(&guarded.server.url(), Some(&secret)).await.unwrap(), secret)
     };
@@ -212,7 +212,7 @@ async fn a_call_that_waits_ends_with_the_role_or_the_token_that_it_needs_and_its
     let identity = guarded.identity(&[Role::Caller]).await;
     let client = guarded.client(identity).await;
     let (id, _) = (job(&client).await, job(&client).await);
-    let flow: Value = client.call("create_flow", json!({ "jobs": { "a": { "script": "1" } } })).await.unwrap();
+    let flow: Value = client.call_named("create_flow", json!({ "jobs": { "a": { "script": "1" } } })).await.unwrap();
     let waits = [
         ("wait_job", json!({ "job_id": id, "wait_timeout": 600 })),
         ("wait_flow", json!({ "flow_id": flow, "wait_timeout": 600 })),
@@ -223,13 +223,13 @@ async fn a_call_that_waits_ends_with_the_role_or_the_token_that_it_needs_and_its
         .into_iter()
         .map(|(method, params)| {
             let client = client.clone();
-            tokio::spawn(async move { (method, client.call_within::<Value>(crate::support::PATIENCE, method, params).await) })
+            tokio::spawn(async move { (method, client.call_named_within::<Value>(crate::support::PATIENCE, method, params).await) })
         })
         .collect();
     let secret = guarded.secret(identity).await;
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "run_and_wait", "params": { "script": "1", "wait_timeout": 600 } }).to_string();
     let stored = async |many: usize| {
-        let jobs = client.call::<Value>("list_jobs", json!({ "filter": { "caller_id": identity.to_string() } })).await.unwrap();
+        let jobs = client.call_named::<Value>("list_jobs", json!({ "filter": { "caller_id": identity.to_string() } })).await.unwrap();
         (jobs["jobs"].as_array().unwrap().len() == many).then_some(())
     };
     // Two that were created, those of the flows, and the one that is waited for.
@@ -277,7 +277,7 @@ async fn who_revokes_the_token_that_it_shows_hears_that_it_was_done() {
             }
             let (status, _) = guarded.server.post_with(&format!("Bearer {secret}"), r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
             assert_eq!(status, 401);
-            assert!(client.call::<Value>("ping", json!([])).await.is_err(), "it is closed");
+            assert!(client.call_named::<Value>("ping", json!([])).await.is_err(), "it is closed");
         }
     }
 }

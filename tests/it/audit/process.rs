@@ -50,9 +50,9 @@ async fn the_chain_goes_on_after_a_server_was_killed() {
         let mut server = home.serve(&[]).await;
         let client = server.client().await;
         for _ in 0..20 {
-            jobs.push(client.call::<String>("create_job", json!({ "script": "1" })).await.unwrap());
+            jobs.push(client.call_named::<String>("create_job", json!({ "script": "1" })).await.unwrap());
         }
-        client.call::<Value>("grant", json!({ "identity_id": 7, "role": "reader" })).await.unwrap_err();
+        client.call_named::<Value>("grant", json!({ "identity_id": 7, "role": "reader" })).await.unwrap_err();
         // What was asked last waited for its record, and with it for all before.
         server.kill().await;
         let (code, out, err) = home.audit(&["verify"]);
@@ -75,10 +75,10 @@ async fn no_secret_and_no_content_is_in_a_record() {
     operator.set_role(identity, hero::model::Role::Caller, CONTEXT, true).await.unwrap();
     let client = hero::client::Client::connect(&server.url(), Some(&made.secret)).await.unwrap();
     let job = json!({ "script": "/* SCR1PT */ print(\"L0G\"); args.a + \"R3SULT\"", "args": { "a": "4RG" }, "env_vars": { "E": "3NV" }, "name": "J0B" });
-    client.call::<Value>("run_and_wait", job).await.unwrap();
-    client.call::<Value>("run_and_wait", json!({ "script": "throw \"M3SSAGE\"" })).await.unwrap_err();
-    client.call::<Value>("set_object", json!(["people", { "id": "ada", "born": "C0NTENT" }])).await.unwrap();
-    client.call::<Value>("create_job", json!({ "script": "1", "caller_id": "SOMEB0DY" })).await.unwrap_err();
+    client.call_named::<Value>("run_and_wait", job).await.unwrap();
+    client.call_named::<Value>("run_and_wait", json!({ "script": "throw \"M3SSAGE\"" })).await.unwrap_err();
+    client.call_named::<Value>("set_object", json!(["people", { "id": "ada", "born": "C0NTENT" }])).await.unwrap();
+    client.call_named::<Value>("create_job", json!({ "script": "1", "caller_id": "SOMEB0DY" })).await.unwrap_err();
     assert!(hero::client::Client::connect(&server.url(), Some("hero_WR0NG")).await.is_err());
     server.stop().await;
     let (text, key) = (home.bytes(), std::fs::read_to_string(home.data().join("audit.key")).unwrap());
@@ -99,9 +99,9 @@ async fn the_commands_show_records_and_say_which_was_changed() {
     assert!(code == 1 && err.contains("there is no audit log in") && err.contains("--audit"), "{err}");
     let server = home.serve(&[]).await;
     let client = server.client().await;
-    client.call::<Value>("run_and_wait", json!(["40 + 2"])).await.unwrap();
+    client.call_named::<Value>("run_and_wait", json!(["40 + 2"])).await.unwrap();
     client
-        .call::<Value>(
+        .call_named::<Value>(
             "create_schedule",
             json!({ "job": { "script": "1" }, "every": 1, "schedule_id": "9b2e6f0a-3c1d-4e5f-8a7b-6c5d4e3f2a10" }),
         )
@@ -147,14 +147,14 @@ async fn a_server_whose_log_cannot_be_written_says_so_and_goes_on_later() {
     let away = home.data().join("away");
     std::fs::rename(home.log(), &away).unwrap();
     std::fs::write(home.log(), "in the way").unwrap();
-    let refused = until("a refusal", || async { client.call::<Value>("create_job", json!({ "script": "1" })).await.err() }).await;
+    let refused = until("a refusal", || async { client.call_named::<Value>("create_job", json!({ "script": "1" })).await.err() }).await;
     assert_eq!(refused.rpc().unwrap().code, 1009, "{refused}");
-    assert!(client.call::<Value>("list_jobs", json!({})).await.is_ok());
+    assert!(client.call_named::<Value>("list_jobs", json!({})).await.is_ok());
     let (status, reasons) = server.get("/readyz").await;
     assert!(status == 503 && reasons.contains("the audit log cannot be used"), "{reasons}");
     std::fs::remove_file(home.log()).unwrap();
     std::fs::rename(&away, home.log()).unwrap();
-    until("it works", || async { client.call::<Value>("run_and_wait", json!(["1"])).await.ok() }).await;
+    until("it works", || async { client.call_named::<Value>("run_and_wait", json!(["1"])).await.ok() }).await;
     let log = server.stop().await;
     assert_eq!(log.matches("changes are refused until it can be written").count(), 1, "{log}");
     assert!(log.contains("the audit log can be written again"), "{log}");
@@ -172,7 +172,7 @@ async fn servers_and_actors_have_logs_of_their_own() {
     let url = redis.url();
     let actor = Process::start(&["actor", "--redis", &url, "--data", &data, "--pool", "osis=1", "--audit"]).until_ready().await;
     for server in &servers {
-        server.client().await.call::<Value>("run_and_wait", json!(["40 + 2"])).await.unwrap();
+        server.client().await.call_named::<Value>("run_and_wait", json!(["40 + 2"])).await.unwrap();
     }
     // The same directory is refused, by name.
     let mut second = Process::start(&["actor", "--redis", &url, "--data", &data, "--pool", "osis=1", "--audit"]);
@@ -206,20 +206,20 @@ async fn who_follows_sees_what_comes_also_in_the_next_file() {
     let home = Home::new();
     let server = home.serve(&["--audit-file-size", "4KB"]).await;
     let client = server.client().await;
-    client.call::<Value>("create_job", json!({ "script": "1" })).await.unwrap();
+    client.call_named::<Value>("create_job", json!({ "script": "1" })).await.unwrap();
     let data = home.data().display().to_string();
     let follows = Process::start_with(&["audit", "tail", "--follow", "--json", "-n", "0"], |command| {
         command.env("HERO_DATA", &data);
     });
     // What it has not seen when it begins it does not show.
     let created = until("the first", || async {
-        client.call::<String>("create_job", json!({ "script": "1" })).await.unwrap();
+        client.call_named::<String>("create_job", json!({ "script": "1" })).await.unwrap();
         (!follows.out().is_empty()).then_some(())
     });
     created.await;
     let mut last = String::new();
     while !home.log().join("audit-000000000001.jsonl").exists() || std::fs::read_dir(home.log()).unwrap().count() < 5 {
-        last = client.call::<String>("create_job", json!({ "script": "1" })).await.unwrap();
+        last = client.call_named::<String>("create_job", json!({ "script": "1" })).await.unwrap();
     }
     until("the last", || async { follows.out().iter().any(|line| line.contains(&last)).then_some(()) }).await;
     let seqs: Vec<u64> = follows.out().iter().map(|line| serde_json::from_str::<Value>(line).unwrap()["seq"].as_u64().unwrap()).collect();
@@ -236,9 +236,9 @@ async fn an_attempt_whose_server_was_killed_is_recorded_by_the_one_that_takes_it
     };
     let mut server = serve(&first).await;
     let client = server.client().await;
-    let job: String = client.call("create_job", json!({ "script": "if ATTEMPT == 1 { loop {} } else { 42 }" })).await.unwrap();
-    client.call::<Value>("start_job", json!([job])).await.unwrap();
-    until("it runs", || async { (client.call::<Value>("get_status", json!([job])).await.unwrap() == "started").then_some(()) }).await;
+    let job: String = client.call_named("create_job", json!({ "script": "if ATTEMPT == 1 { loop {} } else { 42 }" })).await.unwrap();
+    client.call_named::<Value>("start_job", json!([job])).await.unwrap();
+    until("it runs", || async { (client.call_named::<Value>("get_status", json!([job])).await.unwrap() == "started").then_some(()) }).await;
     server.kill().await;
     let server = serve(&second).await;
     let ends = until("both attempts", || async {
@@ -262,8 +262,10 @@ async fn jobs_of_a_message_are_recorded_with_the_message_and_the_ids_that_they_h
     let server = home.serve(&[]).await;
     let client = server.client().await;
     let job = json!([{ "id": 2001, "script": "40 + 2", "script_type": "osis" }]);
-    let sent: Value =
-        client.call("send_message", json!({ "message_type": "job", "job": job, "address": "here", "target_context": 0 })).await.unwrap();
+    let sent: Value = client
+        .call_named("send_message", json!({ "message_type": "job", "job": job, "address": "here", "target_context": 0 }))
+        .await
+        .unwrap();
     let run = until("its job", || async { entries(&home.log()).into_iter().find(|entry| entry.what == "execute") }).await;
     let all = entries(&home.log());
     let of = |what: &str| all.iter().find(|entry| entry.what == what).unwrap_or_else(|| panic!("{what}: {all:?}"));
@@ -281,7 +283,7 @@ async fn names_that_would_steer_a_terminal_are_escaped_in_the_log_and_what_is_sh
     let home = Home::new();
     let server = home.serve(&[]).await;
     let id = "a\u{202e}b\u{2028}c";
-    server.client().await.call::<Value>("set_object", json!(["people", { "id": id }])).await.unwrap();
+    server.client().await.call_named::<Value>("set_object", json!(["people", { "id": id }])).await.unwrap();
     server.stop().await;
     let (code, out, err) = home.audit(&["tail", "--what", "set_object", "--json"]);
     assert!(code == 0 && !out.contains('\u{202e}') && !out.contains('\u{2028}') && home.bytes().contains(out.trim_end()), "{out}{err}");

@@ -24,14 +24,14 @@ async fn a_refusal_is_a_record_whatever_was_asked() {
     let (id, secret) = recorded.token(&[]).await;
     let client = Client::connect(&recorded.server.url(), Some(&secret)).await.unwrap();
     for (method, params) in [("create_job", json!({ "script": "1" })), ("list_jobs", json!({})), ("create_identity", json!({}))] {
-        client.call::<Value>(method, params).await.unwrap_err();
+        client.call_named::<Value>(method, params).await.unwrap_err();
     }
     let anonymous = recorded.server.connect().await;
     anonymous.fault("get_job", json!(["00000000-0000-4000-8000-000000000000"])).await;
     anonymous.subscribe("subscribe_events", json!({})).await.unwrap_err();
     let (_, of_reader) = recorded.token(&[Role::Reader]).await;
     let reader = Client::connect(&recorded.server.url(), Some(&of_reader)).await.unwrap();
-    reader.call::<Value>("delete_job", json!(["00000000-0000-4000-8000-000000000000"])).await.unwrap_err();
+    reader.call_named::<Value>("delete_job", json!(["00000000-0000-4000-8000-000000000000"])).await.unwrap_err();
     let entries = recorded.entries().await;
     let refused: Vec<(String, String, Option<i32>)> = entries
         .iter()
@@ -57,10 +57,10 @@ async fn a_subscription_that_a_role_does_not_allow_is_a_record() {
     let recorded = Recorded::open(true).await;
     let (_, secret) = recorded.token(&[Role::Caller]).await;
     let client = Client::connect(&recorded.server.url(), Some(&secret)).await.unwrap();
-    let own: String = client.call("create_job", json!({ "script": "1" })).await.unwrap();
+    let own: String = client.call_named("create_job", json!({ "script": "1" })).await.unwrap();
     let other = recorded.house.dispatcher.create(crate::support::spec("1")).await.unwrap();
     for id in [own, other.to_string()] {
-        let _ = client.call::<Value>("subscribe_job", json!([id])).await;
+        let _ = client.call_named::<Value>("subscribe_job", json!([id])).await;
     }
     let refused = until("its record", || async { recorded.of("subscribe_job").await.pop() }).await;
     assert_eq!((&*refused.outcome, refused.object.as_deref()), ("refused", Some(&*format!("job:{other}"))));
@@ -169,14 +169,14 @@ async fn an_identity_without_roles_makes_few_records() {
     let client = Client::connect(&recorded.server.url(), Some(&secret)).await.unwrap();
     let began = std::time::Instant::now();
     for _ in 0..100 {
-        client.call::<Value>("create_token", json!({ "identity_id": id, "name": "x".repeat(300) })).await.unwrap_err();
+        client.call_named::<Value>("create_token", json!({ "identity_id": id, "name": "x".repeat(300) })).await.unwrap_err();
     }
     let (mut made, mut slowed) = (0, 0);
     for _ in 0..150 {
-        match client.call::<Value>("create_token", json!([id])).await {
+        match client.call_named::<Value>("create_token", json!([id])).await {
             Ok(token) => {
                 made += 1;
-                client.call::<Value>("revoke_token", json!([token["token_id"]])).await.unwrap();
+                client.call_named::<Value>("revoke_token", json!([token["token_id"]])).await.unwrap();
             }
             Err(hero::client::Error::Rpc(error)) => {
                 assert!(error.code == 1006 && error.message.contains("one a second"), "{error:?}");
@@ -199,7 +199,7 @@ async fn contexts_that_do_not_exist_are_one_kind_of_refusal() {
     let client = Client::connect(&recorded.server.url(), Some(&secret)).await.unwrap();
     for context in 100..300 {
         let asked = json!({ "job_id": "00000000-0000-4000-8000-000000000000", "context_id": context });
-        client.call::<Value>("get_job", asked).await.unwrap_err();
+        client.call_named::<Value>("get_job", asked).await.unwrap_err();
     }
     let refused = recorded.of("get_job").await;
     let told: Vec<(Option<u32>, Option<&str>)> =

@@ -112,9 +112,9 @@ async fn what_reads_is_sent_again_and_a_change_is_not_whose_answer_was_lost() {
         methods
     });
     let client = client(&url).await;
-    let lost = client.call::<Value>("start_job", json!({ "job_id": "x" })).await.unwrap_err();
+    let lost = client.call_named::<Value>("start_job", json!({ "job_id": "x" })).await.unwrap_err();
     assert!(matches!(&lost, Error::Unknown { method, .. } if method == "start_job"), "{lost:?}");
-    assert_eq!(client.call::<Value>("ping", json!({})).await.unwrap(), "pong");
+    assert_eq!(client.call_named::<Value>("ping", json!({})).await.unwrap(), "pong");
     assert_eq!(serving.await.unwrap(), ["start_job", "ping", "ping"]);
 }
 
@@ -124,7 +124,7 @@ async fn a_client_that_is_never_to_come_back_says_so_as_often_as_it_is_asked() {
     tokio::spawn(async move { drop(odd.accept().await) });
     let client = Client::connect_with(&url, Options { reconnect: Reconnect::NEVER, ..Options::default() }).await.unwrap();
     for _ in 0..3 {
-        let ended = tokio::time::timeout(PATIENCE, client.call::<Value>("ping", json!({}))).await.expect("an answer");
+        let ended = tokio::time::timeout(PATIENCE, client.call_named::<Value>("ping", json!({}))).await.expect("an answer");
         assert!(matches!(ended, Err(Error::Closed(_))), "{ended:?}");
     }
 }
@@ -144,10 +144,10 @@ async fn an_answer_that_is_too_large_says_so_and_the_next_call_finds_the_server_
         while socket.next().await.is_some() {}
     });
     let client = client(&url).await;
-    let error = client.call::<Value>("ping", json!({})).await.unwrap_err();
+    let error = client.call_named::<Value>("ping", json!({})).await.unwrap_err();
     assert!(matches!(error, Error::AnswerTooLarge { size, limit } if size > limit && limit == 64 << 20), "{error:?}");
     assert!(error.to_string().contains("67108864") || error.to_string().contains("64"), "{error}");
-    assert_eq!(client.call::<Value>("ping", json!({})).await.unwrap(), "pong");
+    assert_eq!(client.call_named::<Value>("ping", json!({})).await.unwrap(), "pong");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -158,7 +158,7 @@ async fn a_server_that_says_nothing_is_not_waited_for_without_end() {
         while socket.next().await.is_some_and(|message| message.is_ok()) {}
     });
     let client = client(&url).await;
-    let error = client.call_within::<Value>(Duration::from_millis(100), "ping", json!({})).await.unwrap_err();
+    let error = client.call_named_within::<Value>(Duration::from_millis(100), "ping", json!({})).await.unwrap_err();
     assert!(matches!(&error, Error::Timeout { method, .. } if method == "ping"), "{error:?}");
     drop(client);
     // Dropping the last clone closes the connection.
@@ -206,7 +206,7 @@ async fn a_call_that_comes_during_a_search_begins_no_other() {
         || client.states().filter_map(async |state| if let State::Waiting { attempt, .. } = state { Some(attempt) } else { None });
     std::pin::pin!(attempts()).next().await.unwrap();
     let (mut seen, mut after) = (Vec::new(), std::pin::pin!(attempts()));
-    let mut call = std::pin::pin!(client.call::<Value>("ping", json!({})));
+    let mut call = std::pin::pin!(client.call_named::<Value>("ping", json!({})));
     loop {
         tokio::select! {
             biased;

@@ -2,6 +2,7 @@
 //! table.
 
 mod browser;
+mod calls;
 mod document;
 mod guides;
 mod interactive;

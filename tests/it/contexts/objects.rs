@@ -112,16 +112,16 @@ async fn who_has_a_role_sees_the_context_and_only_its_admins_and_the_operator_ch
     assert_eq!(operator.update_context(ContextId(1), None, limits).await.unwrap().limits, limits);
     // A reader sees that there are variables, and not what is in them.
     let spec = json!({ "script": "1", "context_id": 1, "env_vars": { "KEY": "hidden" } });
-    let job: String = clients["caller"].call("create_job", spec).await.unwrap();
-    let read: Value = clients["reader"].call("get_job", json!({ "job_id": job, "context_id": 1 })).await.unwrap();
+    let job: String = clients["caller"].call_named("create_job", spec).await.unwrap();
+    let read: Value = clients["reader"].call_named("get_job", json!({ "job_id": job, "context_id": 1 })).await.unwrap();
     assert_eq!(read["env_vars"], json!({ "KEY": "***" }));
     // Nor what messages carry, whether they are to go out or came.
     let carried = json!([{ "script": "1", "env_vars": { "KEY": "hidden" } }]);
     let mut message = json!({ "message_type": "job", "job": carried, "address": "here", "target_context": 1, "context_id": 1 });
-    let sent: Value = clients["caller"].call("send_message", message.clone()).await.unwrap();
+    let sent: Value = clients["caller"].call_named("send_message", message.clone()).await.unwrap();
     message["address"] = json!("redis://127.0.0.1:1");
-    let stays: Value = operator.call("send_message", message).await.unwrap();
-    let read = async |method: &str, params: Value| clients["reader"].call::<Value>(method, params).await;
+    let stays: Value = operator.call_named("send_message", message).await.unwrap();
+    let read = async |method: &str, params: Value| clients["reader"].call_named::<Value>(method, params).await;
     let number = |message: &Value| json!({ "caller_id": message["caller_id"], "message_id": message["message_id"], "context_id": 1 });
     let came = until("the message that came", || async {
         let keys: Vec<String> = town.redis.run_in(1, &["KEYS", "message:*"]).await;

@@ -158,13 +158,13 @@ async fn a_flow_that_names_its_maker_by_number_alone_is_that_of_nobody_else() {
     for (flow, allowed) in [(71, [true, false]), (72, [false, false])] {
         for ((id, client), allowed) in clients.iter().zip(allowed) {
             for method in ["get_flow", "stop_flow"] {
-                let answer = client.call::<Value>(method, json!([flow])).await;
+                let answer = client.call_named::<Value>(method, json!([flow])).await;
                 let refused = matches!(&answer, Err(hero::client::Error::Rpc(error)) if error.code == 1004);
                 assert_eq!(!refused, allowed, "{method} of flow {flow} by {id}: {answer:?}");
             }
         }
     }
-    let listed: Value = clients[0].1.call("list_flows", json!({ "caller_id": maker })).await.unwrap();
+    let listed: Value = clients[0].1.call_named("list_flows", json!({ "caller_id": maker })).await.unwrap();
     assert_eq!(listed["flows"].as_array().map(Vec::len), Some(1), "{listed}");
 }
 

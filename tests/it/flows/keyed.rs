@@ -58,15 +58,15 @@ async fn a_flow_that_a_killed_server_made_is_found_by_its_key() {
     let start = async |at: usize| Process::serve(homes[at].path(), &["--redis", &redis.url(), "--pool", "osis=1"]).await;
     let (mut one, other) = (start(0).await, start(1).await);
     let client = one.client().await;
-    let call = tokio::spawn(async move { client.call::<Value>("create_flow", keyed("k")).await.map(drop) });
+    let call = tokio::spawn(async move { client.call_named::<Value>("create_flow", keyed("k")).await.map(drop) });
     until("the flow is being made, or is made", || async { (flows(&redis).await > 0).then_some(()) }).await;
     one.kill().await;
     let _ = call.await;
     // Where the server was killed before all jobs were there, this is the time after which what it made goes.
     let _: i64 = redis.run(&["ZADD", "hero:q:flows", "XX", "1", "1"]).await;
     let client = other.client().await;
-    let flow = until("the flow is made", || async { client.call::<Value>("create_flow", keyed("k")).await.ok() }).await;
-    let again: Value = client.call("create_flow", keyed("k")).await.unwrap();
+    let flow = until("the flow is made", || async { client.call_named::<Value>("create_flow", keyed("k")).await.ok() }).await;
+    let again: Value = client.call_named("create_flow", keyed("k")).await.unwrap();
     assert_eq!((again, flows(&redis).await), (flow, 1));
     until("nothing is left of what was made by half", || async {
         let jobs: Vec<String> = redis.run(&["KEYS", "hero:job:*"]).await;

@@ -28,17 +28,17 @@ async fn each_job_of_a_flow_ends_once_and_in_order_whatever_is_killed() {
         })
         .collect();
     let mut random = crate::support::random();
-    let flow: Value = servers[0].client().await.call("create_flow", json!({"jobs": jobs})).await.unwrap();
+    let flow: Value = servers[0].client().await.call_named("create_flow", json!({"jobs": jobs})).await.unwrap();
     // Killed while it starts the jobs, or just after; whoever lives goes on.
     let starter = servers[0].client().await;
-    let starting = tokio::spawn(async move { starter.call::<Value>("start_flow", json!({"flow_id": flow})).await.map(drop) });
+    let starting = tokio::spawn(async move { starter.call_named::<Value>("start_flow", json!({"flow_id": flow})).await.map(drop) });
     for _ in 0..random.random_range(0..400) {
         tokio::task::yield_now().await;
     }
     servers[0].kill().await;
     starting.abort();
     // It may have died before it heard of the call.
-    let _ = servers[1].client().await.call::<Value>("start_flow", json!({"flow_id": 1})).await;
+    let _ = servers[1].client().await.call_named::<Value>("start_flow", json!({"flow_id": 1})).await;
     servers[0] = start(0).await;
     for round in 0..4 {
         let done = (round + 1) * LAYERS * WIDTH / 6;

@@ -26,7 +26,7 @@ async fn a_context_that_sleeps_gets_an_envelope_over_redis_and_its_job_runs() {
     let server = Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "osis=1", "--nodes", &nodes]).await;
     let boxes = Boxes::connect(&redis.endpoint(), ContextId(7), key.public().to_string()).await.unwrap();
     let job = r#"[{"id":2001,"script":"CONTEXT_ID","script_type":"osis"}]"#.to_owned();
-    let info: serde_json::Value = server.client().await.call("server_info", serde_json::json!({})).await.unwrap();
+    let info: serde_json::Value = server.client().await.call_named("server_info", serde_json::json!({})).await.unwrap();
     let to = Some(info["node_key"].as_str().unwrap().parse().unwrap());
     let mut envelope = Envelope { message_type: MessageType::Job, target_context: ContextId(7), job, to, ..envelope(&key, &key, "a") };
     key.sign(&mut envelope);

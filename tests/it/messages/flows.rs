@@ -29,7 +29,7 @@ async fn survive(mut random: StdRng) {
     let mut a = Node::start("osis=2", &[]).await;
     let mut b = Node::start("osis=2", &["--nodes".to_owned(), format!("a={}", a.key().await)]).await;
     let runner = json!({"script_type": "osis", "local": false, "address": b.redis.url(), "pubkey": b.key().await});
-    let made: Value = a.client().await.call("create_runner", runner).await.unwrap();
+    let made: Value = a.client().await.call_named("create_runner", runner).await.unwrap();
     let jobs: serde_json::Map<String, Value> = (0..LAYERS * WIDTH)
         .map(|at| {
             let (layer, place) = (at / WIDTH, at % WIDTH);
@@ -45,8 +45,8 @@ async fn survive(mut random: StdRng) {
         })
         .collect();
     let client = a.client().await;
-    let flow: Value = client.call("create_flow", json!({"jobs": jobs, "env_vars": {"ONE": "1"}})).await.unwrap();
-    let _: Value = client.call("start_flow", json!({"flow_id": flow})).await.unwrap();
+    let flow: Value = client.call_named("create_flow", json!({"jobs": jobs, "env_vars": {"ONE": "1"}})).await.unwrap();
+    let _: Value = client.call_named("start_flow", json!({"flow_id": flow})).await.unwrap();
     for round in 0..3 {
         let done = (round + 1) * LAYERS * WIDTH / 5;
         until("more jobs have ended", || async {

@@ -38,7 +38,7 @@ impl Node {
     }
 
     pub(super) async fn key(&self) -> String {
-        let info: Value = self.client().await.call("server_info", json!({})).await.unwrap();
+        let info: Value = self.client().await.call_named("server_info", json!({})).await.unwrap();
         info["node_key"].as_str().unwrap().to_owned()
     }
 }
@@ -49,12 +49,13 @@ async fn each_job_ends_once_although_either_side_is_killed_again_and_again() {
     let mut a = Node::start("sal=1", &[]).await;
     let mut b = Node::start("osis=2", &["--nodes".to_owned(), format!("a={}", a.key().await)]).await;
     let runner = json!({"script_type": "osis", "local": false, "address": b.redis.url(), "pubkey": b.key().await});
-    let made: Value = a.client().await.call("create_runner", runner).await.unwrap();
+    let made: Value = a.client().await.call_named("create_runner", runner).await.unwrap();
     let group = format!("runner{}", made["runner_id"]);
     let spec = |n: usize| json!({"script": format!("sleep(0.02); {n} * 2"), "group": group, "timeout": 30, "retries": 0});
-    let ids: Vec<String> = a.client().await.call("create_jobs", json!({"jobs": (0..JOBS).map(spec).collect::<Vec<_>>()})).await.unwrap();
+    let ids: Vec<String> =
+        a.client().await.call_named("create_jobs", json!({"jobs": (0..JOBS).map(spec).collect::<Vec<_>>()})).await.unwrap();
     for id in &ids {
-        let _: Value = a.client().await.call("start_job", json!([id])).await.unwrap();
+        let _: Value = a.client().await.call_named("start_job", json!([id])).await.unwrap();
     }
     let ended = |id: &str| ["HGET".to_owned(), format!("hero:job:{id}"), "status".to_owned()];
     let finished = async |redis: &Redis| {
@@ -73,7 +74,7 @@ async fn each_job_ends_once_although_either_side_is_killed_again_and_again() {
     }
     let client = a.client().await;
     for (n, id) in ids.iter().enumerate() {
-        let result: Value = client.call("wait_job", json!([id, PATIENCE.as_secs()])).await.unwrap();
+        let result: Value = client.call_named("wait_job", json!([id, PATIENCE.as_secs()])).await.unwrap();
         assert_eq!((&result["value"], &result["attempt"]), (&json!(n * 2), &json!(1)), "{id}");
     }
     // Each was recorded once here.

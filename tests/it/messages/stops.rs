@@ -302,19 +302,19 @@ async fn a_stop_is_told_although_the_server_is_killed_that_has_to_tell_it() {
     let b = Node::start("osis=1", &["--nodes".to_owned(), format!("a={}", a.key().await)]).await;
     let runner = json!({"script_type": "osis", "local": false, "address": b.redis.url(), "pubkey": b.key().await});
     let client = a.client().await;
-    let made: Value = client.call("create_runner", runner).await.unwrap();
+    let made: Value = client.call_named("create_runner", runner).await.unwrap();
     let job = json!({"script": LONG, "group": format!("runner{}", made["runner_id"]), "timeout": 600});
-    let id: String = client.call("create_job", job).await.unwrap();
-    let _: Value = client.call("start_job", json!([id])).await.unwrap();
+    let id: String = client.call_named("create_job", job).await.unwrap();
+    let _: Value = client.call_named("start_job", json!([id])).await.unwrap();
     let there = b.client().await;
     let its = until("it runs there", || async {
-        let page: Value = there.call("list_jobs", json!({})).await.unwrap();
+        let page: Value = there.call_named("list_jobs", json!({})).await.unwrap();
         page["jobs"].as_array().unwrap().iter().find(|job| job["status"] == "started").map(|job| job["job_id"].as_str().unwrap().to_owned())
     })
     .await;
     // The Redis of the other side does not answer while it is stopped here.
     b.redis.halt(true);
-    let _: Value = client.call("stop_job", json!([id])).await.unwrap();
+    let _: Value = client.call_named("stop_job", json!([id])).await.unwrap();
     a.restart().await;
     let waits: i64 = a.redis.run(&["ZCARD", "hero:q:stops"]).await;
     assert_eq!(waits, 1);
@@ -331,21 +331,21 @@ async fn a_script_elsewhere_ends_when_the_context_of_its_job_is_deleted_here() {
     let a = Node::start("sal=1", &[]).await;
     let b = Node::start("osis=1", &["--nodes".to_owned(), format!("a={}", a.key().await)]).await;
     let (client, there) = (a.client().await, b.client().await);
-    let made: Value = client.call("create_context", json!({})).await.unwrap();
+    let made: Value = client.call_named("create_context", json!({})).await.unwrap();
     let context = &made["context_id"];
     let runner = json!({"context_id": context, "script_type": "osis", "local": false, "address": b.redis.url(), "pubkey": b.key().await,
         "target_context": 0});
-    let made: Value = client.call("create_runner", runner).await.unwrap();
+    let made: Value = client.call_named("create_runner", runner).await.unwrap();
     let group = format!("runner{}", made["runner_id"]);
     let job = json!({"context_id": context, "script": LONG, "group": group, "timeout": 600});
-    let id: String = client.call("create_job", job).await.unwrap();
-    let _: Value = client.call("start_job", json!({"context_id": context, "job_id": id})).await.unwrap();
+    let id: String = client.call_named("create_job", job).await.unwrap();
+    let _: Value = client.call_named("start_job", json!({"context_id": context, "job_id": id})).await.unwrap();
     let its = until("it runs there", || async {
-        let page: Value = there.call("list_jobs", json!({})).await.unwrap();
+        let page: Value = there.call_named("list_jobs", json!({})).await.unwrap();
         page["jobs"].as_array().unwrap().iter().find(|job| job["status"] == "started").map(|job| job["job_id"].as_str().unwrap().to_owned())
     })
     .await;
-    let _: Value = client.call("delete_context", json!({"context_id": context, "stop_jobs": true})).await.unwrap();
+    let _: Value = client.call_named("delete_context", json!({"context_id": context, "stop_jobs": true})).await.unwrap();
     until("it has ended there", || async {
         let kind: Option<String> = b.redis.run(&["HGET", &format!("hero:job:{its}"), "error_kind"]).await;
         kind.filter(|kind| kind == "stopped")

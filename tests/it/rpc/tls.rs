@@ -99,9 +99,9 @@ async fn calls_come_over_https_and_wss_and_the_server_says_so() {
     let answer = encrypted.https(PING).await;
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("pong"), "{answer}");
     let client = encrypted.client().await;
-    let made: Value = client.call("create_job", json!(["1"])).await.unwrap();
+    let made: Value = client.call_named("create_job", json!(["1"])).await.unwrap();
     assert!(made.is_string());
-    let info: Value = client.call("server_info", json!({})).await.unwrap();
+    let info: Value = client.call_named("server_info", json!({})).await.unwrap();
     assert_eq!(info["listen"], json!([format!("wss://{}", encrypted.server.address)]));
     let document = encrypted.https("GET /openrpc.json HTTP/1.1\r\nhost: localhost:1\r\nconnection: close\r\n\r\n").await;
     assert!(document.contains("\"https://localhost:1/\"") && document.contains("\"wss://localhost:1/\""));
@@ -147,14 +147,14 @@ async fn a_new_certificate_is_for_new_connections_and_a_bad_one_for_none() {
     encrypted.tls.reload().unwrap();
     assert_eq!(encrypted.shown().await, encrypted.signed("renewed"));
     // What is open goes on.
-    assert_eq!(client.call::<Value>("ping", json!({})).await.unwrap(), "pong");
+    assert_eq!(client.call_named::<Value>("ping", json!({})).await.unwrap(), "pong");
     // Half of a new pair, as while it is written.
     std::fs::copy(encrypted.authority.file("server.pem"), file("cert.pem")).unwrap();
     assert!(matches!(encrypted.tls.reload(), Err(TlsError::Mismatch { .. })));
     std::fs::write(file("cert.pem"), "").unwrap();
     assert!(encrypted.tls.reload().is_err());
     assert_eq!(encrypted.shown().await, encrypted.signed("renewed"));
-    assert_eq!(client.call::<Value>("ping", json!({})).await.unwrap(), "pong");
+    assert_eq!(client.call_named::<Value>("ping", json!({})).await.unwrap(), "pong");
 }
 
 #[test]
@@ -215,7 +215,7 @@ async fn handshakes_that_never_end_stop_nobody_and_are_ended() {
         silent.push(tcp);
     }
     assert!(encrypted.https(PING).await.contains("pong"));
-    assert_eq!(encrypted.client().await.call::<Value>("ping", json!({})).await.unwrap(), "pong");
+    assert_eq!(encrypted.client().await.call_named::<Value>("ping", json!({})).await.unwrap(), "pong");
     for tcp in &mut silent {
         let read = tokio::time::timeout(PATIENCE, tcp.read(&mut [0])).await.expect("its time is over");
         assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");
@@ -229,7 +229,7 @@ async fn probes_are_answered_over_tls_when_no_connection_is_left() {
     let health = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
     assert!(encrypted.https(health).await.starts_with("HTTP/1.1 200"));
     assert!(encrypted.https(PING).await.starts_with("HTTP/1.1 429"));
-    assert_eq!(client.call::<Value>("ping", json!({})).await.unwrap(), "pong");
+    assert_eq!(client.call_named::<Value>("ping", json!({})).await.unwrap(), "pong");
 }
 
 #[tokio::test(flavor = "multi_thread")]

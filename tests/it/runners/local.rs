@@ -10,7 +10,7 @@ async fn a_local_runner_gets_a_pool_that_comes_and_goes_with_it() {
     let (redis, home) = (Redis::start().await, tempfile::tempdir().unwrap());
     let server = Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "sal=1"]).await;
     let client = server.client().await;
-    let call = async |method: &str, params: Value| client.call::<Value>(method, params).await.unwrap();
+    let call = async |method: &str, params: Value| client.call_named::<Value>(method, params).await.unwrap();
     let made = call("create_runner", json!({"script_type": "sal", "local": true})).await;
     let group = format!("runner{}", made["runner_id"]);
     // By its group, and from the queue of its layout.
@@ -35,7 +35,7 @@ async fn a_runner_of_a_context_that_was_made_at_run_time_gets_a_pool_too_and_one
     let (redis, home) = (Redis::start().await, tempfile::tempdir().unwrap());
     let server = Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "sal=1"]).await;
     let client = server.client().await;
-    let call = async |method: &str, params: Value| client.call::<Value>(method, params).await.unwrap();
+    let call = async |method: &str, params: Value| client.call_named::<Value>(method, params).await.unwrap();
     let context = call("create_context", json!({"name": "a"})).await["context_id"].clone();
     let made = call("create_runner", json!({"script_type": "sal", "local": true, "context_id": context})).await;
     let other = call("create_runner", json!({"script_type": "osis", "local": true, "context_id": context})).await;
@@ -54,7 +54,7 @@ async fn pools_of_local_runners_start_for_jobs_and_take_turns_where_places_are_f
     let server =
         Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "sal=1", "--contexts-running", "1", "--grace", "1s"]).await;
     let client = server.client().await;
-    let call = async |method: &str, params: Value| client.call::<Value>(method, params).await.unwrap();
+    let call = async |method: &str, params: Value| client.call_named::<Value>(method, params).await.unwrap();
     let mut runners = Vec::new();
     for _ in 0..4 {
         runners.push(call("create_runner", json!({"script_type": "sal", "local": true})).await["runner_id"].clone());
@@ -75,7 +75,7 @@ async fn pools_of_local_runners_start_for_jobs_and_take_turns_where_places_are_f
             most = most.max(server.engines().len());
             tokio::select! {
                 () = tokio::time::sleep(std::time::Duration::from_millis(100)) => {}
-                result = client.call::<Value>("wait_job", json!({"job_id": id, "wait_timeout": 50})) => {
+                result = client.call_named::<Value>("wait_job", json!({"job_id": id, "wait_timeout": 50})) => {
                     return (most.max(server.engines().len()), result.unwrap());
                 }
             }
@@ -93,12 +93,12 @@ async fn a_pool_of_a_runner_that_did_not_start_is_tried_again() {
     let (redis, home) = (Redis::start().await, tempfile::tempdir().unwrap());
     let server = Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "sal=1"]).await;
     let client = server.client().await;
-    let made: Value = client.call("create_runner", json!({"script_type": "sal", "local": true})).await.unwrap();
+    let made: Value = client.call_named("create_runner", json!({"script_type": "sal", "local": true})).await.unwrap();
     // No actor can claim a post but those of the settings.
     let keys = ["~hero:[^m]*", "~hero:meta:[^a]*", "~hero:meta:ac[^t]*", "~hero:meta:actor[^:]*", "~*:default:*", "~[^h]*"];
     let _: String = redis.run(&[&["ACL", "SETUSER", "default", "resetkeys"][..], &keys].concat()).await;
     let spec = json!({"script": "40 + 2", "script_type": "sal", "group": format!("runner{}", made["runner_id"]), "wait_timeout": 55});
-    let waiting = tokio::spawn(async move { client.call::<Value>("run_and_wait", spec).await.unwrap() });
+    let waiting = tokio::spawn(async move { client.call_named::<Value>("run_and_wait", spec).await.unwrap() });
     let said = |what: &'static str| {
         let server = &server;
         async move { until(what, || async { server.log().contains(what).then_some(()) }).await }
@@ -115,7 +115,7 @@ async fn of_very_many_runners_each_gets_its_pool() {
     let (redis, home) = (Redis::start().await, tempfile::tempdir().unwrap());
     let server = Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "sal=1"]).await;
     let client = server.client().await;
-    let call = async |method: &str, params: Value| client.call::<Value>(method, params).await.unwrap();
+    let call = async |method: &str, params: Value| client.call_named::<Value>(method, params).await.unwrap();
     let mut last = Value::Null;
     for _ in 0..600 {
         last = call("create_runner", json!({"script_type": "sal", "local": true})).await["runner_id"].clone();
@@ -133,7 +133,7 @@ async fn one_long_job_of_a_runner_is_not_all_that_another_waits_for() {
     let server =
         Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "sal=1", "--contexts-running", "2", "--grace", "1s"]).await;
     let client = server.client().await;
-    let call = async |method: &str, params: Value| client.call::<Value>(method, params).await.unwrap();
+    let call = async |method: &str, params: Value| client.call_named::<Value>(method, params).await.unwrap();
     let mut groups = Vec::new();
     for _ in 0..3 {
         groups.push(format!("runner{}", call("create_runner", json!({"script_type": "sal", "local": true})).await["runner_id"]));

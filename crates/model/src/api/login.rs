@@ -31,6 +31,16 @@ pub struct LoggedIn {
     pub expires_at: Timestamp,
 }
 
+/// Whom a token stands for.
+#[serde_with::skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Presented {
+    /// Its identity.
+    pub identity_id: IdentityId,
+    /// When the token ends, if it does.
+    pub expires_at: Option<Timestamp>,
+}
+
 /// A token that was just made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NewToken {

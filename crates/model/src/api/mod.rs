@@ -3,11 +3,13 @@
 mod code;
 mod login;
 mod notice;
+mod operation;
 mod repeatable;
 
 pub use code::Code;
-pub use login::{LoggedIn, NewToken, Who};
+pub use login::{LoggedIn, NewToken, Presented, Who};
 pub use notice::{Began, Ended, EventNotice, FlowNotice, Lagged, LogNotice, SubscriptionItem};
+pub use operation::{Draining, ScriptCheck};
 pub use repeatable::Repeatable;
 
 /// The close code for a server that shuts down. Pending messages are written before it.

@@ -39,7 +39,7 @@ async fn serve(redis: &Redis, data: &std::path::Path) -> Process {
 }
 
 async fn ok(client: &Client, method: &str, params: Value) -> Value {
-    client.call(method, params.clone()).await.unwrap_or_else(|error| panic!("{method} {params}: {error}"))
+    client.call_named(method, params.clone()).await.unwrap_or_else(|error| panic!("{method} {params}: {error}"))
 }
 
 /// Everything that callers do.

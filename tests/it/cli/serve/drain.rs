@@ -138,7 +138,7 @@ async fn a_server_that_is_told_to_drain_takes_no_jobs_and_ends_when_those_that_r
     let later = start(&client, spec("3")).await;
     assert_eq!(client.get_status(CONTEXT, &later).await.unwrap(), Status::Dispatched);
     assert_eq!(client.drain_server(PATIENCE).await.unwrap(), 1);
-    let _: serde_json::Value = client.call("set_object", serde_json::json!(["flags", {"id": "go"}])).await.unwrap();
+    let _: serde_json::Value = client.call_named("set_object", serde_json::json!(["flags", {"id": "go"}])).await.unwrap();
     // Not even a grace of nothing cuts it.
     assert_eq!(client.wait_job(CONTEXT, &long, PATIENCE).await.unwrap().output, "done");
     let ended = draining.wait_with_output().await.unwrap();

@@ -6,7 +6,7 @@ mod present_token;
 
 pub use authenticate::Authenticate;
 pub use fetch_nonce::FetchNonce;
-pub use present_token::{PresentToken, Presented};
+pub use present_token::PresentToken;
 
 use crate::auth::Session;
 use crate::error::Error;

@@ -11,7 +11,7 @@ use crate::guard::Concern;
 use crate::method::{Example, Method, Within};
 use crate::methods::{sample, tag};
 use hero_access as access;
-use hero_model::{IdentityId, Timestamp};
+use hero_model::api::Presented;
 
 /// Has the connection go on with this token: a new one, before that by which it has logged in ends.
 ///
@@ -23,16 +23,6 @@ use hero_model::{IdentityId, Timestamp};
 pub struct PresentToken {
     /// The token, as `create_token` or `authenticate` gave it.
     token: String,
-}
-
-/// Whom a token stands for.
-#[serde_with::skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Presented {
-    /// Its identity.
-    pub identity_id: IdentityId,
-    /// When the token ends, if it does.
-    pub expires_at: Option<Timestamp>,
 }
 
 impl Method for PresentToken {

@@ -8,15 +8,8 @@ use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
 use crate::methods::tag;
-use hero_model::{ContextId, JobError, ScriptType};
-
-/// What is wrong with a script.
-#[serde_with::skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ScriptCheck {
-    /// What is wrong, and where. Absent if nothing was found.
-    pub error: Option<JobError>,
-}
+use hero_model::api::ScriptCheck;
+use hero_model::{ContextId, ScriptType};
 
 /// Compiles a script without running it, and says what is wrong with it, and where, unknown functions included.
 ///

@@ -3,5 +3,5 @@
 mod check;
 mod list_functions;
 
-pub use check::{CheckScript, ScriptCheck};
+pub use check::CheckScript;
 pub use list_functions::ListFunctions;

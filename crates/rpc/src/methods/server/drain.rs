@@ -11,6 +11,7 @@ use crate::guard::Concern;
 use crate::method::{Example, Method};
 use crate::methods::tag;
 use hero_model::Seconds;
+use hero_model::api::Draining;
 
 /// Has this server take no jobs any more and end when those that run here have ended, for a restart that disturbs nobody. `/readyz` says 503 from now on. What
 /// is created meanwhile waits for other servers, or for this one to come back; calls are answered until the end.
@@ -26,13 +27,6 @@ impl DrainServer {
     fn timeout() -> Seconds {
         Duration::from_secs(60 * 60).into()
     }
-}
-
-/// A server that drains.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Draining {
-    /// How many jobs run there.
-    pub running: u32,
 }
 
 impl Method for DrainServer {

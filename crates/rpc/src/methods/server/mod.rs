@@ -4,6 +4,6 @@ mod drain;
 mod info;
 mod ping;
 
-pub use drain::{DrainServer, Draining};
+pub use drain::DrainServer;
 pub use info::ServerInfo;
 pub use ping::Ping;

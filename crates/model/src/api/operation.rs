@@ -1,0 +1,19 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::JobError;
+
+/// What is wrong with a script.
+#[serde_with::skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScriptCheck {
+    /// What is wrong, and where. Absent if nothing was found.
+    pub error: Option<JobError>,
+}
+
+/// A server that drains.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Draining {
+    /// How many jobs run there.
+    pub running: u32,
+}
