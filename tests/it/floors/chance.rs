@@ -7,7 +7,7 @@ use super::rust_files;
 const CHANCE: [&str; 5] = ["rand::random", "rand::rng()", "from_os_rng", "from_entropy", "RngSeed::Random"];
 
 /// The places where a test sleeps, and the reason why it does not wait for an event instead.
-const SLEEPS: [(&str, &str); 16] = [
+const SLEEPS: [(&str, &str); 17] = [
     ("actor/away.rs", "how long Redis is away"),
     ("chaos/hash_slot.rs", "the pace at which a slot moves"),
     ("chaos/load.rs", "a client that was refused asks again"),
@@ -15,6 +15,7 @@ const SLEEPS: [(&str, &str); 16] = [
     ("dispatch/relations/mod.rs", "asks again until nothing is left"),
     ("foreign/worker.rs", "a worker that hesitates, and a Redis that is away"),
     ("layouts/push.rs", "a worker that is slow"),
+    ("mcp/stdio.rs", "a server that is slow to answer"),
     ("messages/flows.rs", "how long a way is cut"),
     ("rpc/faults.rs", "how long Redis is away"),
     ("rpc/wire/backpressure.rs", "asks again until all have come"),
