@@ -828,10 +828,10 @@ export class ScriptsCalls {
   constructor(readonly client: Client) {}
 
   /**
-   * Compiles a script without running it, and says what is wrong with it, and where. It is compiled
-   * in a confined process, as the scripts of jobs are. Nothing is found in scripts that are not
-   * Rhai or HeroScript, or for whose type this server has no pool, and where compiling takes longer
-   * than 5 s.
+   * Compiles a script without running it, and says what is wrong with it, and where, unknown
+   * functions included. It is compiled in a confined process, as the scripts of jobs are. Nothing
+   * is found in scripts that are not Rhai or HeroScript, or for whose type this server has no pool,
+   * and where compiling takes longer than 5 s.
    */
   check(script: string, options?: CheckScriptOptions & CallOptions): Promise<ScriptCheck> {
     return calls.checkScript(this.client, script, options);
