@@ -23,7 +23,7 @@ from websockets.frames import Frame, Opcode
 from websockets.protocol import State
 from websockets.uri import parse_uri
 
-from hero import errors
+from hero import errors, models
 from hero._core.link import Beginning
 from hero.aio import Hero
 
@@ -686,8 +686,10 @@ NESTED.append(NESTED)
         (math.inf, ValueError, "run_and_wait was not sent: Out of range"),
         (object(), TypeError, "run_and_wait was not sent: object cannot be sent as JSON"),
         (NESTED, ValueError, "run_and_wait was not sent: something in it has itself within"),
+        ([{1: "a", "1": "b"}], TypeError, r"run_and_wait was not sent: args\.d\[0\] has the key 1, which is no text"),
+        (models.JobSpecInput(script="1", args={None: 1}), TypeError, r"args\.d\.args has the key None"),
     ],
-    ids=["surrogate", "bytes", "bytearray", "infinite", "object", "circle"],
+    ids=["surrogate", "bytes", "bytearray", "infinite", "object", "circle", "key", "key in a model"],
 )
 async def test_what_cannot_be_sent_is_told_with_its_call_and_leaves_the_connection(
     Hero: Any, value: Any, kind: type[Exception], says: str
