@@ -226,7 +226,7 @@ def print_errors(document: Document) -> str:
     parts = [
         MADE.format("One class per error: the server's errors by code, then connection errors."),
         "from enum import IntEnum\nfrom typing import Any\n\nfrom . import models\nfrom ._base import ",
-        ", ".join(sorted(own)) + "\n",
+        ", ".join([*sorted(own), "harmless"]) + "\n",
     ]
     names = sorted([*own, "Code", "CLASSES", *(error.name for error in document.errors)])
     parts.append("\n__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]\n")
@@ -273,7 +273,7 @@ def print_part(of: str, part: Field) -> str:
     whole = f"self.{of}"
     if part.name == "message":
         head = f"\n    @property\n    def message(self) -> str:\n{said}"
-        return head + f"        return super().message if {whole} is None else {whole}.message\n"
+        return head + f"        return super().message if {whole} is None else harmless({whole}.message)\n"
     if part.name in OF_ERRORS:
         return ""
     kind = kind if kind == "Any" else f"{kind} | None"

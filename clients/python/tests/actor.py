@@ -34,6 +34,14 @@ def slow(seconds: float) -> str:
     return job.id
 
 
+@worker.task("obey")
+def obey(value: object = None) -> object:
+    note(f"began {current().id} {current().attempt}")
+    while not current().stopping:
+        time.sleep(0.01)
+    return value
+
+
 @worker.task("wait")
 async def wait(seconds: float) -> str:
     note(f"began {current().id} {current().attempt}")

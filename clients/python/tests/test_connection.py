@@ -23,7 +23,7 @@ from websockets.frames import Frame, Opcode
 from websockets.protocol import State
 from websockets.uri import parse_uri
 
-from hero import errors
+from hero import errors, models
 from hero._core.link import Beginning, host_of
 from hero.aio import Hero
 
@@ -686,8 +686,10 @@ NESTED.append(NESTED)
         (math.inf, ValueError, "run_and_wait was not sent: Out of range"),
         (object(), TypeError, "run_and_wait was not sent: object cannot be sent as JSON"),
         (NESTED, ValueError, "run_and_wait was not sent: something in it has itself within"),
+        ([{1: "a", "1": "b"}], TypeError, r"run_and_wait was not sent: args\.d\[0\] has the key 1, which is no text"),
+        (models.JobSpecInput(script="1", args={None: 1}), TypeError, r"args\.d\.args has the key None"),
     ],
-    ids=["surrogate", "bytes", "bytearray", "infinite", "object", "circle"],
+    ids=["surrogate", "bytes", "bytearray", "infinite", "object", "circle", "key", "key in a model"],
 )
 async def test_what_cannot_be_sent_is_told_with_its_call_and_leaves_the_connection(
     Hero: Any, value: Any, kind: type[Exception], says: str
@@ -702,6 +704,25 @@ async def test_what_cannot_be_sent_is_told_with_its_call_and_leaves_the_connecti
         with pytest.raises(kind, match=says):
             await hero.run("1", args={"d": value})
         assert await hero.ping() == "pong"
+
+
+async def test_messages_control_no_terminal_and_data_are_as_they_are(Hero: Any) -> None:
+    said = "two\n\tlines \x1b]0;pwned\x07\x9b\r\u202e"
+    shown = r"two{}lines \x1b]0;pwned\x07\x9b\r\u202e".format("\n\t")
+
+    async def script(talk: Talk) -> None:
+        await talk.refuse(await talk.call(), errors.Code.JOB_FAILED, said, {"error": {"kind": "script", "message": said}})
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        with pytest.raises(errors.JobFailed) as failed:
+            await hero.run("1")
+        assert (str(failed.value), failed.value.message, failed.value.details["error"]["message"]) == (shown, shown, said)
+    for status in (b"401 No", b"500 No"):
+        async with raw(b"HTTP/1.1 " + status + b"\r\ncontent-length: 7\r\n\r\n\x1b]0;x\x07y") as url:
+            with pytest.raises(errors.Error) as told:
+                await Hero(url).ping()
+            assert r"\x1b]0;x\x07y" in str(told.value)
 
 
 async def test_errors_have_what_the_server_says_and_when_to_try_again(Hero: Any) -> None:

@@ -149,6 +149,26 @@ def test_stops_and_time_limits_reach_tasks_also_those_that_do_not_listen(server:
         assert hero.run("add", script_type="pytasks", args=1) == 3, "the worker goes on"
 
 
+def test_a_task_that_obeys_and_returns_nothing_has_no_result(server: Server, hero: Hero, tmp_path: Path) -> None:
+    with acting(server, tmp_path) as actor:
+        stopped, partial = submit(hero, "obey"), submit(hero, "obey", "half")
+        for job in (stopped, partial):
+            actor.saw(f"began {job.id}")
+            job.stop()
+        with pytest.raises(errors.JobStopped):
+            stopped.wait()
+        assert partial.wait().value == "half"
+        with pytest.raises(errors.JobFailed) as told:
+            submit(hero, "obey", timeout=0.5).wait()
+        assert told.value.kind == "timeout"
+        requeued = submit(hero, "obey")
+        actor.saw(f"began {requeued.id}")
+        actor.process.send_signal(signal.SIGTERM)
+        assert actor.process.wait(60) == 0
+        assert str(requeued.info().status) == "dispatched", "it runs again"
+        requeued.stop()
+
+
 def test_a_graceful_stop_lets_jobs_end_and_gives_the_rest_back(server: Server, hero: Hero, tmp_path: Path) -> None:
     with acting(server, tmp_path) as actor:
         short, long = submit(hero, "slow", 0.5), submit(hero, "wait", 600)

@@ -6,13 +6,13 @@ type AnyClass = new (name: string, message: string, code: number, data: unknown,
 
 /** Returns the error of an answer. */
 export const rpcError = (error: unknown, method: string): RpcError => {
-  const { code = NaN, message, data } = (error ?? {}) as { code?: number; message?: string; data?: unknown };
+  const { code = 0, message, data } = Object(error) as { code?: number; message?: string; data?: unknown };
   const [, name, Class] = table.find(([known]) => known === code) ?? [0, "RpcError", RpcError];
-  let text = message ?? `${method} was refused (${code})`;
+  let text = String(message ?? code);
   if ((Class as unknown) === MethodNotFound) {
-    text += `; is the server older than this client (for ${version})?`;
+    text += `; is the server older than ${version}?`;
   }
-  if (text.includes("send `Authorization")) text += "; give `token` or `login`, or set HERO_TOKEN";
+  if (text.includes("Authorization")) text += "; give `token` or `login`, or set HERO_TOKEN";
   return new (Class as unknown as AnyClass)(name, text, code, data, method);
 };
 
@@ -26,11 +26,10 @@ export interface Message {
   error?: unknown;
 }
 
-/** Parses a message. Returns undefined if it is not a JSON object. */
+/** Parses a message. Returns undefined if it is not JSON, and an object without these fields for any other value. */
 export const parse = (text: string): Message | undefined => {
   try {
-    const value = JSON.parse(text) as Message | null;
-    return typeof value === "object" && value ? value : undefined;
+    return Object(JSON.parse(text)) as Message;
   } catch {
     return undefined;
   }

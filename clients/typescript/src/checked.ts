@@ -8,8 +8,14 @@ const nameOf = (value: unknown): string => {
   return `a ${typeof value}`;
 };
 
-/** Throws a TypeError for the first value that `JSON.stringify` would change, omit or refuse. */
-const needJson = (value: unknown, path: string, above: unknown[]): void => {
+/** Maximum depth of arrays and objects: 100 of `args`, which is all that the server takes, in one of several jobs. */
+const DEPTH = 102;
+
+/**
+ * Throws a TypeError for the first value that `JSON.stringify` would change, omit or refuse. `asked` is the `toJSON`
+ * that gave the value.
+ */
+const needJson = (value: unknown, path: string, above: unknown[], asked?: unknown): void => {
   const refuse = (what: string): never => {
     throw new TypeError(`${path || "the parameters"} cannot be sent as JSON: the value is ${what}`);
   };
@@ -28,12 +34,15 @@ const needJson = (value: unknown, path: string, above: unknown[]): void => {
   if (value === null) return;
   if (above.includes(value)) return refuse("inside itself");
   const { toJSON } = value as { toJSON?: unknown };
-  if (typeof toJSON === "function") {
+  // `JSON.stringify` does not ask again what it was given.
+  if (!asked && typeof toJSON === "function") {
     // An invalid Date says null.
     const json: unknown = toJSON.call(value, "");
     if (json === null) return refuse(`${nameOf(value)} without a valid value`);
-    return needJson(json, path, [...above, value]);
+    return needJson(json, path, above, toJSON);
   }
+  // The parameters themselves are no level.
+  if (above.length > DEPTH) return refuse(`inside more than ${DEPTH} arrays and objects`);
   if (Array.isArray(value)) {
     above.push(value);
     // By index: `forEach` skips holes.
@@ -43,6 +52,8 @@ const needJson = (value: unknown, path: string, above: unknown[]): void => {
     if (Object.prototype.toString.call(value) !== "[object Object]") return refuse(nameOf(value));
     above.push(value);
     for (const [name, member] of Object.entries(value) as [string, unknown][]) {
+      // A `toJSON` that gave its own object is omitted.
+      if (asked && member === asked) continue;
       const at = /^[A-Za-z_]\w*$/.test(name) ? `${path && `${path}.`}${name}` : `${path}[${JSON.stringify(name)}]`;
       needJson(name, at, []);
       // A member without a value is omitted, as an option that is not given.

@@ -1,12 +1,16 @@
 import type { ErrorKind, FailedJob, JobError } from "./generated/types.js";
 
-/** The base of all errors of this client, except the reasons of aborted signals. `name` distinguishes them. */
+/**
+ * The base of all errors of this client, except the reasons of aborted signals. `name` distinguishes them. A In a
+ * `message`, characters that control a terminal are escaped, as `%1B`; tabs and line ends stay.
+ */
 export abstract class HeroError<N extends string = string> extends Error {
   /** Distinguishes the errors, also where `instanceof` cannot. */
   override readonly name: N;
 
   constructor(name: N, message: string, options?: ErrorOptions) {
-    super(message, options);
+    // C0 and C1, line separators, and directions of writing.
+    super(message.replace(/(?![\t\n])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_C}]/gu, encodeURIComponent), options);
     this.name = name;
   }
 }
@@ -44,8 +48,8 @@ export class RetryLater<
 > extends RpcError<N, D> {
   /** Seconds to wait before the next attempt: at most 60, whatever the server says, and 1 if it says nothing usable. */
   get retryAfter(): number {
-    const seconds = (this.data?.retry_after_ms ?? 1000) / 1000;
-    return seconds >= 0 ? Math.min(60, seconds) : 1;
+    const ms = this.data?.retry_after_ms ?? 1000;
+    return ms >= 0 ? Math.min(60, ms / 1000) : 1;
   }
 }
 
@@ -177,7 +181,7 @@ export class ProtocolError extends HeroError<"ProtocolError"> {
 /** Too many calls are pending (`maxCalls`). Nothing was sent. */
 export class TooManyCalls extends HeroError<"TooManyCalls"> {
   constructor(limit: number) {
-    super("TooManyCalls", `${limit} calls are under way, as many as maxCalls`);
+    super("TooManyCalls", `${limit} calls are under way (maxCalls)`);
   }
 }
 

@@ -93,7 +93,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
 
   return(): Promise<IteratorResult<T, undefined>> {
     this.#finish();
-    return Promise.resolve({ done: true, value: undefined });
+    return this.#next();
   }
 
   [Symbol.asyncIterator](): this {
@@ -115,9 +115,8 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
       }
       if (this.#over) return { done: true, value: undefined };
       if (this.#failure !== undefined) {
-        const failure = this.#failure as Error;
         this.#finish();
-        throw failure;
+        throw this.#failure as Error;
       }
       if (this.#live) await new Promise<void>((resolve) => (this.#wake = resolve));
       else await this.#open().catch((error: unknown) => (this.#failure ??= error));
@@ -160,15 +159,21 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
         return;
       } catch (error) {
         this.#live = 0;
-        if (!mayPass(error)) throw error;
-        this.#failures += 1;
-        this.#last = error as Error;
+        if (!this.#mayPass(error)) throw error;
       }
     }
   }
 
   /** The last error of opening the subscription. */
   #last = new Error();
+
+  /** Whether the same subscription may be opened later. Then it keeps the error. */
+  #mayPass(error: unknown): boolean {
+    if (!(error instanceof RetryLater || error instanceof StoreUnavailable)) return false;
+    this.#failures += 1;
+    this.#last = error;
+    return true;
+  }
 
   async #pause(): Promise<void> {
     const delay = this.#client.delay(this.#failures);
@@ -198,10 +203,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
         if (this.#live !== mine) return;
         // The subscription may have ended here only, while it is still open on the server.
         this.#letGo();
-        if (error && mayPass(error)) {
-          this.#failures += 1;
-          this.#last = error;
-        } else if (error) this.#failure ??= error;
+        if (error && !this.#mayPass(error)) this.#failure ??= error;
       },
     };
   }
@@ -228,9 +230,6 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     this.#wake?.();
   }
 }
-
-/** Whether the same subscription may be opened later. */
-const mayPass = (error: unknown): boolean => error instanceof RetryLater || error instanceof StoreUnavailable;
 
 /**
  * Opens a subscription and returns its items. `followJob`, `followLogs`, `followFlow` and `followEvents` are shorter.

@@ -8,6 +8,7 @@ import {
   CallTimeout,
   ClientClosed,
   ConnectionFailed,
+  HeroError,
   LoginRefused,
   OutcomeUnknown,
   ProtocolError,
@@ -262,14 +263,14 @@ export class HttpClient implements Client {
 }
 
 /** A call without an answer. `reached`: it may have been carried out. `isHopeless`: repeating it does not help. */
-class Lost extends Error {
+class Lost extends HeroError<"Lost"> {
   constructor(
     message: string,
     readonly reached: boolean,
     options?: ErrorOptions,
     readonly isHopeless = false,
   ) {
-    super(message, options);
+    super("Lost", message, options);
   }
 }
 

@@ -111,17 +111,16 @@ const split = <O extends WaitOptions & { wait_timeout?: number; schema?: unknown
 /**
  * Adds a key to the parameters of a create if the caller gave none. It changes `params`, because copying is expensive.
  */
-const withKey = (params: object, needed: object): Params => {
-  const whole = Object.assign(params, needed) as Params;
-  if (whole.idempotency_key === undefined) whole.idempotency_key = key();
-  return whole;
+const withKey = (params: Params, needed: object): Params => {
+  if (params.idempotency_key === undefined) params.idempotency_key = key();
+  return Object.assign(params, needed);
 };
 
 /** Types a result in place: nobody else uses it. */
 const typed = async <T>(result: () => Promise<unknown>, schema: CheckOptions<T>["schema"]): Promise<TypedResult<T>> => {
   const check = schema && (await checker(schema));
   const job = (await result()) as JobResult;
-  if (typeof job !== "object" || !job) throw new ProtocolError("the result of a job is no object");
+  if (Object(job) !== job) throw new ProtocolError("the result of a job is no object");
   if (!("value" in job)) job.value = job.output;
   if (check) job.value = await check(job.value, `the value of job ${job.job_id}`);
   return job as TypedResult<T>;

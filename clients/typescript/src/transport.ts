@@ -1,3 +1,5 @@
+import { HeroError } from "./errors.js";
+
 /** The listener of a connection. */
 export interface Ear {
   /** A message has arrived. */
@@ -23,17 +25,17 @@ export interface Transport {
 }
 
 /** The reason for a failed connection. */
-export class Refusal extends Error {
+export class Refusal extends HeroError<"Refusal"> {
   constructor(
     message: string,
     /** `login`: the token is refused. `other`: another program answers. `away`: nothing answers. */
     readonly kind: "login" | "other" | "away",
     options?: ErrorOptions,
   ) {
-    super(message, options);
+    super("Refusal", message, options);
   }
 }
 
 /** Returns the message for a failed login. A wallet may reject with anything, also with nothing. */
 export const loginFailed = (cause: unknown): string =>
-  `the login failed: ${(cause as Partial<Error> | null | undefined)?.message ?? String(cause)}`;
+  `the login failed: ${(Object(cause) as Partial<Error>).message ?? String(cause)}`;

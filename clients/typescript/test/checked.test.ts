@@ -1,6 +1,6 @@
 // Parameters that JSON cannot express are refused before anything is sent, by name.
 import { expect, test } from "vitest";
-import { checked, connect, createJob } from "../src/index.js";
+import { checked, connect, createJob, createJobs } from "../src/index.js";
 import { connectHttp } from "../src/http.js";
 import { connectMemory } from "../src/memory.js";
 import { answer, fake, quick } from "./support.js";
@@ -16,6 +16,13 @@ const self: Record<string, unknown> = {};
 self["me"] = self;
 const holed: unknown[] = [1, 2];
 holed.length = 3;
+
+const itself = { x: 1, toJSON: (): object => ({ ...itself }) };
+
+const nested = (levels: number): unknown => (levels ? [nested(levels - 1)] : 1);
+let deepest: unknown = 1;
+for (let level = 0; level < 5000; level += 1) deepest = [deepest];
+const endless = { toJSON: () => ({ next: endless }) };
 
 const refused: [string, unknown, string][] = [
   ["NaN", { ratio: NaN }, "args.ratio cannot be sent as JSON: the value is NaN"],
@@ -34,6 +41,19 @@ const refused: [string, unknown, string][] = [
   ["half a pair as a name", { "\udc00": 1 }, 'args["\\udc00"] cannot be sent as JSON: the value is a text with half'],
   ["an invalid date", { at: new Date(NaN) }, "args.at cannot be sent as JSON: the value is of type Date without"],
   ["a circle", self, "args.me cannot be sent as JSON: the value is inside itself"],
+  [
+    "a date of toJSON",
+    { at: { toJSON: () => new Date(0) } },
+    "args.at cannot be sent as JSON: the value is of type Date",
+  ],
+  [
+    "another toJSON of toJSON",
+    { to: { toJSON: () => ({ toJSON: () => 1 }) } },
+    "args.to.toJSON cannot be sent as JSON",
+  ],
+  ["5,000 arrays", { deep: deepest }, "] cannot be sent as JSON: the value is inside more than 102 arrays and objects"],
+  ["5,000 arrays", { deep: deepest }, "args.deep[0]"],
+  ["an endless toJSON", { chain: endless }, "args.chain.next.next"],
 ];
 
 test.each(refused)("%s is refused, and nothing is sent", async (_, args, message) => {
@@ -53,19 +73,35 @@ test("what JSON can express is sent as it is", async () => {
       got.push(args);
       return "j";
     },
+    create_jobs: () => [],
   });
   const shared = { a: 1 };
   const args = {
     twice: [shared, shared],
     at: new Date(0),
     point: new Point(1, 2),
+    own: {
+      a: 1,
+      toJSON(): object {
+        return this;
+      },
+    },
+    copied: itself,
+    deep: nested(99),
     none: undefined,
     pair: "😀",
     no: null,
   };
   await hero.jobs.create("1", { args: args });
-  const { twice, point, pair, no } = { ...args, point: { x: 1, y: 2 } };
-  expect(got).toEqual([{ twice, at: "1970-01-01T00:00:00.000Z", point, pair, no }]);
+  const { twice, point, own, copied, deep, pair, no } = {
+    ...args,
+    point: { x: 1, y: 2 },
+    own: { a: 1 },
+    copied: { x: 1 },
+  };
+  expect(got).toEqual([{ twice, at: "1970-01-01T00:00:00.000Z", point, own, copied, deep, pair, no }]);
+  // The server counts the levels of the `args` of each job.
+  await createJobs(checked(hero.client), [{ script: "1", args: nested(100) }]);
 });
 
 test("a client over HTTP refuses them, too, and so does one of single functions that is wrapped", async () => {

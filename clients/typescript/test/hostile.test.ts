@@ -176,6 +176,38 @@ test("an answer over HTTP of exactly maxMessage bytes is taken, in however many 
   expect(await getJob(createHttpClient(server.url, { maxMessage: bytes.length }), "a")).toBe("é".repeat(20_000));
 });
 
+test.each([401, 403, 500, 503])("what a server says with %i controls no terminal", async (status) => {
+  using server = await web((_, response) => response.writeHead(status).end("\x1b]0;pwned\x07\u202e"));
+  const url = server.url.replace("http", "ws");
+  for (const hero of [connect(url, { token: "t" }), connectHttp(server.url, { reconnect: { attempts: 1 } })]) {
+    const error = await failure(hero.ping());
+    expect(error.message).toContain("%1B]0;pwned%07%E2%80%AE");
+    expect(inspect(error)).not.toContain("\x1b");
+  }
+});
+
+test("what a job threw controls no terminal, and its data are as they are", async () => {
+  const message = "two\n\tlines \x1b]0;pwned\x07\x9b\r";
+  await using server = await fake(({ id }, socket) => {
+    const data = { error: { kind: "script", message } };
+    socket.send(JSON.stringify({ jsonrpc: "2.0", id, error: { code: 1101, message, data } }));
+  });
+  using hero = connect(server.url, quick);
+  const error = await failure(hero.run("1"));
+  expect(error.message).toBe("two\n\tlines %1B]0;pwned%07%C2%9B%0D");
+  expect(error).toMatchObject({ error: { message } });
+});
+
+test("the reason with which a server leaves controls no terminal", async () => {
+  await using server = await fake((_, socket) => {
+    socket.close(4000, "\x1b[2J");
+  });
+  using hero = connect(server.url, { reconnect: false });
+  const error = await failure(hero.ping());
+  expect(`${error.message} ${String(error.cause)}`).toContain("%1B[2J");
+  expect(inspect(error)).not.toContain("\x1b");
+});
+
 test("what finds out why no WebSocket opens reads a few kilobytes", async () => {
   let sent: Promise<number> | undefined;
   using server = await web((_, response) => {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Iterator
 from enum import Enum
 from functools import lru_cache
@@ -120,8 +121,20 @@ def read(kind: Any, value: Any) -> Any:
 # ---- Errors ---------------------------------------------------------------------------------------------------------------------------
 
 
+_CONTROLS = re.compile("(?![\t\n])[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""C0 and C1, line separators, and directions of writing."""
+
+
+def harmless(text: str) -> str:
+    """Escapes characters that control a terminal, as `\\x1b`. Tabs and line ends stay."""
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
 class Error(Exception):
-    """The base of all errors of this package."""
+    """The base of all errors of this package. Its message controls no terminal."""
+
+    def __init__(self, *said: object) -> None:
+        super().__init__(*(harmless(each) if isinstance(each, str) else each for each in said))
 
 
 class RpcError(Error):
@@ -133,7 +146,7 @@ class RpcError(Error):
         super().__init__(message)
         if code is not None:
             self.code = code
-        self._message = message
+        self._message = harmless(message)
         self.details: Any = data
         """The data of the error, as JSON."""
         self.method = method

@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Any
 
 from . import models
-from ._base import AnswerTooLarge, CallTimeout, Closed, ConnectError, Error, NotHero, OutcomeUnknown, RpcError, UnexpectedAnswer
+from ._base import AnswerTooLarge, CallTimeout, Closed, ConnectError, Error, NotHero, OutcomeUnknown, RpcError, UnexpectedAnswer, harmless
 
 __all__ = [
     "AnswerTooLarge",
@@ -119,7 +119,7 @@ class InvalidParams(RpcError):
     @property
     def message(self) -> str:
         """What happened, in words."""
-        return super().message if self.error is None else self.error.message
+        return super().message if self.error is None else harmless(self.error.message)
 
     @property
     def line(self) -> int | None:
@@ -503,7 +503,7 @@ class JobFailed(RpcError):
     @property
     def message(self) -> str:
         """What happened, in words."""
-        return super().message if self.error is None else self.error.message
+        return super().message if self.error is None else harmless(self.error.message)
 
     @property
     def line(self) -> int | None:
@@ -625,7 +625,7 @@ class JobStopped(RpcError):
     @property
     def message(self) -> str:
         """What happened, in words."""
-        return super().message if self.error is None else self.error.message
+        return super().message if self.error is None else harmless(self.error.message)
 
     @property
     def line(self) -> int | None:

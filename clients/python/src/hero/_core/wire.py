@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -43,6 +43,25 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{kind} cannot be sent as JSON: {value!r:.200}")
 
 
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+def odd_key(value: Any) -> str | None:
+    """Returns the path of the first key that is no text: as JSON, 1 and "1" would be the same key."""
+    if isinstance(value, (list, tuple)):
+        for at, member in enumerate(value):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            if type(member) not in _SCALARS and (odd := odd_key(member)):  # pyright: ignore[reportUnknownArgumentType]
+                return f"[{at}]{odd}"
+    elif isinstance(value, (Mapping, BaseModel)):
+        members = cast("Any", value.items() if isinstance(value, Mapping) else value)  # pyright: ignore[reportUnknownMemberType]
+        for name, member in members:
+            if not isinstance(name, str):
+                return f" has the key {name!r:.200}, which is no text"
+            if type(member) not in _SCALARS and (odd := odd_key(member)):
+                return f".{name}{odd}"
+    return None
+
+
 def seconds(value: object, name: str = "wait_timeout") -> float:
     """Returns a duration given by the caller as a number of seconds."""
     if isinstance(value, timedelta):
@@ -63,6 +82,8 @@ _encode = json.JSONEncoder(default=plain, separators=(",", ":"), ensure_ascii=Fa
 def request(number: int, method: str, params: dict[str, Any]) -> bytes:
     """Writes a call with named parameters. Raises TypeError or ValueError if it cannot be sent."""
     try:
+        if odd := odd_key(params):
+            raise TypeError(odd[1:])
         return _encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
     except UnicodeEncodeError as wrong:
         raise ValueError(f"{method} was not sent: {no_unicode(wrong)}") from wrong

@@ -43,6 +43,8 @@ class Said:
 
     def __init__(self) -> None:
         self.stop = threading.Event()
+        self.obeyed = False
+        """Whether the task has seen the stop signal."""
         self.progress: tuple[float, str] | None = None
         self.lines: deque[tuple[Level, str]] = deque()
         self.dropped = 0
@@ -75,8 +77,13 @@ class Job:
 
     @property
     def stopping(self) -> bool:
-        """Whether the job must end. A long task in a thread must check this from time to time."""
-        return self._said.stop.is_set()
+        """Whether the job must end. A long task in a thread must check this from time to time.
+
+        Leave by `check()` or return nothing: a job whose task has seen True here and returns None has no result. It
+        ends as stopped or timed out, or is requeued if the worker ends. Any other value is its result.
+        """
+        self._said.obeyed |= self._said.stop.is_set()
+        return self._said.obeyed
 
     def check(self) -> None:
         """Raises `StopRequested` if the job must end."""

@@ -114,9 +114,12 @@ class Run:
             await self._store.of_job("hero_progress", job, *newest)
 
     def _end(self, body: asyncio.Task[Any], why: str) -> tuple[str, ...]:
-        """Returns the call that records the end. A result of the task counts, even after a stop request."""
+        """Returns the call that records the end. A result of the task counts, even after a stop request, except for
+        the None of a task that has seen `stopping`.
+        """
         name = repr(self.job.script.strip()[:100])
-        if body.done() and not body.cancelled() and body.exception() is None:
+        returned = body.done() and not body.cancelled() and body.exception() is None
+        if returned and not (why and self._said.obeyed and body.result() is None):
             try:
                 return "hero_finish", _written(body.result()), "json"
             except ValueError as wrong:
@@ -125,7 +128,7 @@ class Run:
             return "hero_fail", "stopped_by_request", "stopped"
         if why == "timeout":
             return "hero_fail", "timeout", "timeout"
-        if why == "release" or not body.done():
+        if why == "release" or returned or not body.done():
             return ("hero_release",)
         if body.cancelled():
             return "hero_fail", f"the task {name} was cancelled", "script"
