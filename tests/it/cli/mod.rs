@@ -3,6 +3,7 @@
 mod call;
 mod config;
 mod config_refused;
+mod ended;
 mod examples;
 mod fake;
 mod help;
