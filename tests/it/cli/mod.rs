@@ -101,6 +101,15 @@ fn arguments_that_cannot_be_meant_end_with_2() {
 }
 
 #[test]
+fn a_negative_number_is_refused_as_a_value_and_not_taken_for_an_option() {
+    let hero = Hero::new();
+    for arguments in [&["run", "a.rhai", "--retries", "-1"][..], &["job", "list", "--limit", "-1"], &["run", "a.rhai", "--timeout", "-1"]] {
+        let ended = hero.run(arguments);
+        assert!(ended.code == 2 && ended.err.contains("invalid value '-1'") && !ended.err.contains("-- -1"), "{}", ended.err);
+    }
+}
+
+#[test]
 fn an_address_that_names_no_server_is_told_with_what_is_wrong_and_without_its_secret() {
     for (address, told) in [
         ("ws://h:99999", "1 to 65535"),
