@@ -318,7 +318,7 @@ async fn a_resource_is_awaited_after_the_end_of_the_input_where_the_server_is_th
             if request["method"] == "get_logs" {
                 tokio::time::sleep(Duration::from_secs(2)).await;
             }
-            let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": { "lines": [] } });
+            let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": { "lines": [], "ended": true } });
             socket.send(tokio_tungstenite::tungstenite::Message::Text(answer.to_string().into())).await.unwrap();
         }
     });
