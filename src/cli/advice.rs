@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::global::has_token;
 use crate::client::{self, RpcError, code};
-use crate::model::{JobId, Status};
+use crate::model::{FlowId, JobId, Status};
 
 /// A job that continues although the command that waited for it ends.
 #[derive(Debug, thiserror::Error)]
@@ -14,22 +14,42 @@ pub(super) struct Lost {
     pub(super) what: &'static str,
 }
 
-/// Jobs that are stored but were not started, or may not have been.
+/// Jobs or a flow that are stored but were not started, or may not have been.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.told())]
 pub(super) struct Unstarted {
-    /// All jobs stored together.
-    stored: Vec<JobId>,
-    left: Vec<JobId>,
+    stored: Stored,
     /// Whether the server confirmed that it did not start them.
     certain: bool,
 }
 
+#[derive(Debug)]
+enum Stored {
+    /// All jobs stored together, and those of them that were not started.
+    Jobs(Vec<JobId>, Vec<JobId>),
+    Flow(FlowId),
+}
+
 impl Unstarted {
+    pub(super) const fn flow(flow: FlowId) -> Self {
+        Self { stored: Stored::Flow(flow), certain: false }
+    }
+
+    pub(super) fn job(job_id: &JobId) -> Self {
+        Self::jobs(std::slice::from_ref(job_id), vec![job_id.clone()])
+    }
+
+    pub(super) fn jobs(all: &[JobId], left: Vec<JobId>) -> Self {
+        Self { stored: Stored::Jobs(all.to_vec(), left), certain: false }
+    }
+
     fn told(&self) -> String {
-        let (what, number) = match self.stored.as_slice() {
-            [job_id] => (format!("job {job_id} is stored, but"), 0),
-            all => (format!("all {} jobs are stored, but", all.len()), self.left.len()),
+        let (what, number) = match &self.stored {
+            Stored::Flow(flow) => (format!("flow {flow} is stored, but"), 0),
+            Stored::Jobs(all, left) => match all.as_slice() {
+                [job_id] => (format!("job {job_id} is stored, but"), 0),
+                all => (format!("all {} jobs are stored, but", all.len()), left.len()),
+            },
         };
         match (self.certain, number) {
             (true, 0) => format!("{what} was not started"),
@@ -40,9 +60,14 @@ impl Unstarted {
         }
     }
 
-    /// Advises on starting or finding the jobs, so that the user does not create them again.
-    fn advice(&self) -> String {
-        match (self.left.as_slice(), self.certain) {
+    /// Advises on starting or finding what is stored, so that the user does not create it again.
+    pub(super) fn advice(&self) -> String {
+        let left = match (&self.stored, self.certain) {
+            (Stored::Flow(flow), true) => return format!("`hero flow start {flow}` starts it later"),
+            (Stored::Flow(flow), false) => return format!("look for the flow with `hero flow show {flow}`"),
+            (Stored::Jobs(_, left), _) => left.as_slice(),
+        };
+        match (left, self.certain) {
             ([job_id], true) => format!("`hero job start {job_id}` starts it later"),
             ([job_id], false) => format!("look for the job with `hero job show {job_id}`"),
             (left, certain) => {
@@ -53,21 +78,22 @@ impl Unstarted {
         }
     }
 
-    /// Adds the jobs to the data of an error for programs.
+    /// Adds what is stored to the data of an error for programs.
     pub(super) fn add_to(&self, data: &mut Option<Value>) {
-        if let Some(data) = data.get_or_insert_with(|| json!({})).as_object_mut() {
-            data.insert("job_ids".to_owned(), json!(self.stored));
-            data.insert("not_started".to_owned(), json!(self.left));
+        let Some(data) = data.get_or_insert_with(|| json!({})).as_object_mut() else { return };
+        match &self.stored {
+            Stored::Flow(flow) => data.extend([("flow_id".to_owned(), json!(flow))]),
+            Stored::Jobs(all, left) => data.extend([("job_ids".to_owned(), json!(all)), ("not_started".to_owned(), json!(left))]),
         }
     }
 }
 
-/// Wraps an error between storing jobs and starting them. `left` were not started.
-pub(super) fn not_started(error: client::Error, stored: &[JobId], left: Vec<JobId>) -> anyhow::Error {
+/// Wraps an error between storing jobs or a flow and starting them.
+pub(super) fn not_started(error: client::Error, unstarted: Unstarted) -> anyhow::Error {
     let unknown =
         |rpc: &RpcError| rpc.code == code::STORE_UNAVAILABLE && rpc.data.as_ref().is_none_or(|data| data["outcome"] != "not_done");
     let certain = error.rpc().is_some_and(|rpc| !unknown(rpc));
-    anyhow::Error::from(error).context(Unstarted { stored: stored.to_vec(), left, certain })
+    anyhow::Error::from(error).context(Unstarted { certain, ..unstarted })
 }
 
 /// Advice at the end of a server's messages, in terms of API methods.

@@ -19,8 +19,8 @@ use crate::coordinator::LONGEST_MESSAGE;
 use crate::exit::{Exit, Usage};
 use crate::input::{read_at_most, read_text};
 use crate::model::{
-    Address, ContextId, Draft, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong,
-    PongAnswer, Timestamp, exact, twice,
+    Address, ContextId, Draft, JobJson, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType,
+    Name, Pong, PongAnswer, Timestamp, exact, without_position,
 };
 
 /// Commands of messages.
@@ -118,13 +118,13 @@ pub(super) struct OneMessage {
     context: InContext,
 }
 
-/// The jobs of a list. Each is for the other side to read, but no name in it stands there twice: of such two only one would arrive.
+/// The jobs of a list, as the server reads them.
 fn jobs(text: &str) -> Result<Vec<Json>, String> {
     let no_list = |error: serde_json::Error| format!("is no JSON list of jobs: {error}");
     let jobs: Vec<&RawValue> = serde_json::from_str(text).map_err(no_list)?;
-    let read = |(index, job): (usize, &RawValue)| match twice(job.get().as_bytes()).map_err(no_list)? {
-        Some(path) => Err(format!("jobs[{index}]: {:?} stands there twice", path.join("."))),
-        None => serde_json::from_str(job.get()).map_err(|error| format!("jobs[{index}]: {error}")),
+    let read = |(index, job): (usize, &RawValue)| match serde_json::from_str(job.get()) {
+        Ok(JobJson(job)) => Ok(job),
+        Err(error) => Err(format!("jobs[{index}]: {}", without_position(&error.to_string()))),
     };
     jobs.into_iter().enumerate().map(read).collect()
 }
@@ -151,7 +151,7 @@ impl Send {
         let job = match &self.jobs {
             Some(path) => {
                 let text = read_text("list of jobs", path)?;
-                exact(&text, "it").map_err(|beyond| Usage(format!("{}: {beyond}", name(path))))?;
+                let text = exact(&text, "it").map_err(|beyond| Usage(format!("{}: {beyond}", name(path))))?;
                 jobs(&text).map_err(|wrong| Usage(format!("{}: {wrong}", name(path))))?
             }
             None => Vec::new(),

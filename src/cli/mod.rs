@@ -60,7 +60,7 @@ use std::pin::Pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub use crate::exit::Exit;
 
@@ -170,7 +170,7 @@ pub fn main() -> ExitCode {
     if let Some(candidates) = candidates::Candidates::asked(&arguments) {
         return ExitCode::from(client(candidates.main()).unwrap_or(Exit::Other) as u8);
     }
-    let cli = match Cli::try_parse_from(&arguments) {
+    let cli = match parsed(&arguments) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() && asks_for_json(&arguments) => {
             report::refused(&error);
@@ -186,11 +186,24 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
+/// Parses arguments. Wherever a value is expected, a negative number is one: clap would take it for an option.
+fn parsed(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Cli, clap::Error> {
+    let mut command = with_negative_numbers(Cli::command());
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let takes_value = |argument: &clap::Arg| argument.get_action().takes_values();
+    let command = command.mut_args(|argument| if takes_value(&argument) { argument.allow_negative_numbers(true) } else { argument });
+    command.mut_subcommands(with_negative_numbers)
+}
+
 /// Prints help, the version, or why arguments were refused. Escapes the arguments first, because a refusal repeats
 /// them.
 fn tell(error: &clap::Error, arguments: &[OsString]) -> anyhow::Result<()> {
     let harmless = arguments.iter().map(|argument| output::harmless(&argument.to_string_lossy()).into_owned());
-    match Cli::try_parse_from(harmless) {
+    match parsed(harmless) {
         // clap fits help to the terminal.
         Err(same) if same.kind() == error.kind() && !is_refusal(&same) => Ok(same.print()?),
         Err(same) if same.kind() == error.kind() => {

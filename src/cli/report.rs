@@ -35,10 +35,11 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
         return exit;
     }
     let (client, wrong) = (error.downcast_ref::<client::Error>(), error.downcast_ref::<ScriptError>());
+    let unstarted = error.downcast_ref::<Unstarted>();
     if json {
         let rpc = client.and_then(client::Error::rpc);
         let mut data = wrong.map(ScriptError::data).or_else(|| rpc.and_then(|rpc| rpc.data.clone()));
-        if let Some(unstarted) = error.downcast_ref::<Unstarted>() {
+        if let Some(unstarted) = unstarted {
             unstarted.add_to(&mut data);
         }
         document(rpc.map(|rpc| rpc.code), &chain(error), data.as_ref(), exit as u8);
@@ -49,7 +50,10 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
         // shown in the words of its script, which are not translated.
         let is_as_sent = error.downcast_ref::<AsSent>().is_some();
         let ours = !is_as_sent && client.is_some_and(|error| error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()));
-        let advice = client.and_then(|client| advice(client, error.downcast_ref(), error.downcast_ref()));
+        let advice = match client {
+            Some(client) => advice(client, error.downcast_ref(), unstarted),
+            None => unstarted.map(Unstarted::advice),
+        };
         let (told, style) = (chain(error), Style::stderr());
         let told = if advice.is_some() { without(&told).to_owned() } else { told };
         let told = if ours { translated(&told) } else { told };

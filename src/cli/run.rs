@@ -1,19 +1,20 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use anyhow::anyhow;
 use clap::Args;
 use tokio::time::sleep;
 
-use super::advice::{Lost, not_started};
+use super::advice::{Lost, Unstarted, not_started};
 use super::global::{Global, RECONNECT};
 use super::output::{self, Style};
 use super::report::report;
 use super::script::Source;
 use super::script_error;
 use super::spec::{SingleArgs, SpecArgs};
-use super::watch::Watch;
+use super::watch::{Signals, Terminated, Watch};
 use crate::client::{Client, Error, Follow, JobFailure};
-use crate::exit::{Exit, Usage};
+use crate::exit::{Exit, Interrupted, Usage};
 use crate::model::{JobId, JobResult, JobSpec, LogLine, Seconds};
 use crate::server::settings::parse_time;
 
@@ -76,13 +77,15 @@ impl Run {
             match ended {
                 Ok(Exit::JobStopped) => return Ok(Exit::JobStopped),
                 Ok(_) => {}
-                Err(error) if error.downcast_ref::<Error>().is_some_and(|error| error.rpc().is_none()) => return Err(error),
+                Err(error) if ends(&error) => return Err(error),
                 Err(error) => drop(report(&error, global.json)),
             }
             output::note(Style::stderr().dim(format!("-- waiting for {} to change, Ctrl-C ends --", file.display())));
+            let mut signals = Signals::new()?;
             tokio::select! {
                 () = changed(file, seen) => {}
-                _ = tokio::signal::ctrl_c() => return Ok(Exit::Ok),
+                _ = signals.interrupts.recv() => return Ok(Exit::Ok),
+                _ = signals.terminations.recv() => return Err(Terminated("nothing runs".to_owned()).into()),
             }
         }
     }
@@ -106,29 +109,30 @@ impl Run {
             () = changed(file, seen) => {}
         }
         output::note(Style::stderr().dim(format!("-- {} has changed: stopping job {job_id} to run it again --", file.display())));
-        // The job may have just ended by itself.
-        if let Err(error) = client.stop_job(context, &job_id).await
-            && error.rpc().is_none()
-        {
-            return Err(error.into());
-        }
-        tokio::select! {
-            _ = client.wait_to_the_end(context, &job_id, Some(STOPPING)) => Ok(None),
-            _ = tokio::signal::ctrl_c() => Ok(Some(Ok(Exit::JobStopped))),
-        }
+        let stopped = async {
+            match client.stop_job(context, &job_id).await {
+                Err(error) if error.rpc().is_none() => return Err(error),
+                _ => {} // The job may have just ended by itself.
+            }
+            let _ = client.wait_to_the_end(context, &job_id, Some(STOPPING)).await;
+            Ok(None)
+        };
+        Ok(Signals::new()?.unless(anyhow!("job {job_id} is being stopped"), stopped).await??)
     }
 
     async fn begin(&self, client: &Client) -> anyhow::Result<Begun> {
         let spec = self.single.on(script_error::compiled(&self.source, &self.spec, Exit::Usage)?);
-        let job_id = client.create_job(&spec).await?;
+        let mut signals = Signals::new()?;
+        let job_id = signals.unless(anyhow!("whether the job is stored is not known"), client.create_job(&spec)).await??;
         let started = async {
             let logs = client.follow_logs(spec.context_id, &job_id, None).await?; // Before the start, so that no line is missed.
             client.begin_job(&spec, &job_id).await?;
             Ok(logs)
         };
-        match started.await {
+        let left = || Unstarted::job(&job_id);
+        match signals.unless(left(), started).await? {
             Ok(logs) => Ok(Begun { spec, job_id, logs }),
-            Err(error) => Err(not_started(error, std::slice::from_ref(&job_id), vec![job_id.clone()])),
+            Err(error) => Err(not_started(error, left())),
         }
     }
 
@@ -167,6 +171,12 @@ impl Run {
         lines.into_iter().for_each(|line| output::tell(line, 2));
         Ok(exit)
     }
+}
+
+/// Whether an error also ends `--watch`: a signal, or a server that is gone.
+fn ends(error: &anyhow::Error) -> bool {
+    let is_gone = error.downcast_ref::<Error>().is_some_and(|error| error.rpc().is_none());
+    is_gone || error.is::<Interrupted>() || error.is::<Terminated>()
 }
 
 /// Adds the job's name to an error.

@@ -2,6 +2,7 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 use std::time::Duration;
 
+use anyhow::anyhow;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamExt as _};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -11,7 +12,7 @@ use super::output::{self, Style};
 use super::progress::Progress;
 use super::translate::translated;
 use crate::client::{Client, Error, Follow, Followed, State, code};
-use crate::exit::Interrupted;
+use crate::exit::{Interrupted, chain};
 use crate::model::{ContextId, Explanation, JobId, JobResult, LogLine, Reason};
 
 /// The number of log lines per page.
@@ -50,7 +51,24 @@ impl Signals {
     pub(super) fn new() -> std::io::Result<Self> {
         Ok(Self { interrupts: signal(SignalKind::interrupt())?, terminations: signal(SignalKind::terminate())? })
     }
+
+    /// Returns what `work` gives, unless a signal ends the command first. The error then says what is `left` behind.
+    pub(super) async fn unless<T>(&mut self, left: impl Into<anyhow::Error>, work: impl Future<Output = T>) -> anyhow::Result<T> {
+        let left = left.into();
+        let told = left.to_string();
+        tokio::select! {
+            biased;
+            _ = self.interrupts.recv() => Err(left.context(Interrupted(told))),
+            _ = self.terminations.recv() => Err(left.context(Terminated(told))),
+            done = work => Ok(done),
+        }
+    }
 }
+
+/// SIGTERM ended a command early. The text says what becomes of that for which it waited.
+#[derive(Debug, thiserror::Error)]
+#[error("ended by SIGTERM; {0}")]
+pub(super) struct Terminated(pub(super) String);
 
 /// A stop requested by Ctrl-C. Signals are still handled while it is under way.
 #[derive(Default)]
@@ -164,7 +182,7 @@ impl Watch<'_> {
                     stopping.ask(async { client.stop_job(context, job_id).await.map(drop) });
                 },
                 unanswered = stopping.failed() => break Err(unanswered),
-                _ = signals.terminations.recv() => anyhow::bail!("ended by SIGTERM; job {job_id} goes on"),
+                _ = signals.terminations.recv() => return Err(Terminated(format!("job {job_id} goes on")).into()),
                 _ = &mut news, if progress.is_on() => {}
                 _ = ticks.tick(), if progress.is_on() => {
                     let known = known.borrow();
@@ -175,7 +193,20 @@ impl Watch<'_> {
         drop(progress);
         let over = !matches!(&result, Err(error) if error.rpc().is_none() || error.is_wait_run_out());
         if let Some(logs) = self.logs.as_ref().filter(|_| over) {
-            drain(client, context, job_id, logs.cursor().map(str::to_owned), &mut line).await?;
+            let rest = drain(client, context, job_id, logs.cursor().map(str::to_owned), &mut line);
+            let missing = match signals.unless(anyhow!("job {job_id} has ended"), rest).await {
+                Ok(Err(error)) if !error.is::<Error>() => return Err(error),
+                Ok(rest) => rest,
+                ended => ended.map(drop),
+            };
+            match missing {
+                // Who only follows the log has no result beside it.
+                Err(error) if !self.interrupt_stops => return Err(error),
+                Err(error) if !self.quiet => {
+                    output::note(Style::stderr().dim(format!("-- the end of the log is missing: {} --", chain(&error))));
+                }
+                _ => {}
+            }
         }
         Ok(result)
     }

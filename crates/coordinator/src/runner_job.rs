@@ -18,6 +18,7 @@ const MOST_RETRIES: u32 = 255;
 
 /// A job in a message. Unknown fields are ignored.
 #[derive(Debug, Deserialize)]
+#[serde(expecting = "a job: an object with a script")]
 struct JobMessage {
     #[serde(default)]
     id: u32,

@@ -18,9 +18,10 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CancelledNotificationParam, Implementation, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ProgressToken, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, RequestId,
-    ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CancelledNotificationParam, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressToken, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, RequestId, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -145,7 +146,30 @@ impl Leaving<'_> {
     }
 }
 
+/// Methods of the protocol that are not here. The SDK would answer with their bare names.
+macro_rules! missing {
+    ($($name:ident($request:ty) -> $result:ty = $method:literal;)*) => {
+        $(async fn $name(&self, _: $request, _: RequestContext<RoleServer>) -> Result<$result, ErrorData> {
+            Err(no_method($method))
+        })*
+    };
+}
+
+fn no_method(name: &str) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {:?}", result::head(name, 64)), None)
+}
+
 impl ServerHandler for Assistant {
+    missing! {
+        list_prompts(Option<PaginatedRequestParams>) -> ListPromptsResult = "prompts/list";
+        get_prompt(GetPromptRequestParams) -> GetPromptResponse = "prompts/get";
+        complete(CompleteRequestParams) -> CompleteResult = "completion/complete";
+    }
+
+    async fn on_custom_request(&self, request: CustomRequest, _: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
+        Err(no_method(&request.method))
+    }
+
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_resources().build())
             .with_server_info(Implementation::new(NAME, env!("CARGO_PKG_VERSION")))

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use axum::body::Bytes;
-use rmcp::model::{InitializeRequestParams, RequestId};
+use rmcp::model::{InitializeRequestParams, ProtocolVersion, RequestId, RequestMetaObject};
 use serde::Deserialize;
-use serde::de::Deserializer;
+use serde::de::{Deserializer, IgnoredAny};
 use serde_json::value::RawValue;
 
 use super::has_too_many_values;
@@ -26,7 +26,33 @@ pub(super) struct IncomingMessage {
     pub(super) method: String,
     /// The call that the message cancels, if it does so.
     pub(super) cancels: Option<RequestId>,
-    id: Option<RequestId>,
+    pub(super) id: Option<RequestId>,
+    pub(super) first: First,
+}
+
+/// Whether a request may come before the session is open.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum First {
+    /// It opens the session.
+    Opens,
+    /// The SDK answers it.
+    May,
+    #[default]
+    MustNot,
+}
+
+impl First {
+    fn of(method: &str, params: &Params<'_>) -> Self {
+        let meta = params.get("_meta").and_then(|meta| serde_json::from_str::<RequestMetaObject>(meta.get()).ok());
+        let meta = meta.filter(|meta| meta.protocol_version().is_some());
+        match (method, meta) {
+            ("initialize", _) => Self::Opens,
+            ("ping" | "server/discover", _) => Self::May,
+            (_, Some(meta)) if meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty() => Self::Opens,
+            (_, Some(_)) => Self::May,
+            (_, None) => Self::MustNot,
+        }
+    }
 }
 
 /// The members of `params` by their names.
@@ -44,7 +70,8 @@ impl IncomingMessage {
             Some(path) => Err(refusal(&path)),
             None => Self::checked(body, id.clone()),
         };
-        checked.map_err(|what| if is_notification { Rejection::Notification(what) } else { Rejection::Request(what, id) })
+        let is_answered = !is_notification && !is_answer(body);
+        checked.map_err(|what| if is_answered { Rejection::Request(what, id) } else { Rejection::Notification(what) })
     }
 
     /// Returns the outline of a message that has each name once, or its error.
@@ -66,7 +93,7 @@ impl IncomingMessage {
             Some(Ok(_)) if is_answer => return Err(What::invalid("what has a `method` has neither `result` nor `error`")),
             Some(Ok(method)) => method,
             Some(Err(_)) => return Err(What::invalid("`method` is not a text")),
-            // This side asks nothing; the SDK passes over an answer.
+            // This side asks nothing, so nobody waits for an answer.
             None if is_answer => return Ok(Self { id, ..Self::default() }),
             None => return Err(What::invalid("`method` is missing")),
         };
@@ -83,7 +110,8 @@ impl IncomingMessage {
         check_params(&method, &params, outline.params)?;
         let cancelled = || serde_json::from_str(params.get("requestId")?.get()).ok();
         let cancels = if method == "notifications/cancelled" { cancelled() } else { None };
-        Ok(Self { method, cancels, id })
+        let first = First::of(&method, &params);
+        Ok(Self { method, cancels, id, first })
     }
 
     /// Returns the body of a checked message, with each `-0` as the integer 0: the SDK would read a float.
@@ -92,6 +120,11 @@ impl IncomingMessage {
             Ok(Cow::Owned(exact)) => exact.into(),
             _ => body,
         }
+    }
+
+    /// Returns the error for a request that comes before the session is open.
+    pub(super) fn too_early(self) -> Rejection {
+        Rejection::Request(What::invalid("initialize first"), self.id)
     }
 
     /// Returns the error for a message that the SDK cannot read.
@@ -173,6 +206,12 @@ fn head(body: &[u8]) -> (Option<RequestId>, bool) {
         }
         _ => (None, false),
     }
+}
+
+/// Whether JSON is an answer, whatever is wrong with it.
+fn is_answer(body: &[u8]) -> bool {
+    let names = serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(body).unwrap_or_default();
+    !names.contains_key("method") && ["result", "error"].iter().any(|name| names.contains_key(*name))
 }
 
 fn is_too_long(id: &RequestId) -> bool {
@@ -336,6 +375,12 @@ mod tests {
             r#"{"jsonrpc":"2.0","method":"x","params":{"a":1,"a":2}}"#,
             r#"{"jsonrpc":"2.0","method":"x","method":"x"}"#,
         ] {
+            assert_eq!(answer(body), None, "{body}");
+        }
+        // Nor is an answer.
+        for body in
+            [r#"{"id":7,"error":5}"#, r#"{"result":{}}"#, r#"{"jsonrpc":"2.0","id":{},"result":1}"#, r#"{"id":7,"error":5,"error":6}"#]
+        {
             assert_eq!(answer(body), None, "{body}");
         }
         // These are neither that nor a request.

@@ -8,7 +8,7 @@ use tokio::io::{
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use super::Assistant;
-use super::message::IncomingMessage;
+use super::message::{First, IncomingMessage};
 use super::rejection::Rejection;
 
 /// Maximum length of a message, in bytes.
@@ -38,6 +38,8 @@ pub async fn serve(
         Ok(served) => served.waiting().await.map(drop).map_err(std::io::Error::other),
         // The client left before it sent a request.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        // Its text would show the whole message as this program has it in memory.
+        Err(ServerInitializeError::ExpectedInitializeRequest(_)) => Err(std::io::Error::other("the client did not initialize first")),
         Err(error) => Err(std::io::Error::other(error)),
     };
     // The reader would keep the channel open while it waits for more of stdin.
@@ -54,7 +56,7 @@ async fn read(
     mut messages: tokio::io::WriteHalf<DuplexStream>,
     answers: Sender<Bytes>,
 ) -> std::io::Result<()> {
-    let mut line = Vec::new();
+    let (mut line, mut is_open) = (Vec::new(), false);
     loop {
         line.clear();
         if (&mut input).take(LONGEST as u64).read_until(b'\n', &mut line).await? == 0 {
@@ -73,7 +75,11 @@ async fn read(
             continue;
         }
         match IncomingMessage::read(&body) {
-            Ok(_) => {
+            // Nobody waits for an answer, and the SDK would end at a notification before the session is open.
+            Ok(said) if said.method.is_empty() || !is_open && said.id.is_none() => {}
+            Ok(said) if !is_open && said.first == First::MustNot => refuse(&answers, said.too_early()).await,
+            Ok(said) => {
+                is_open |= said.first == First::Opens;
                 messages.write_all(&IncomingMessage::exact(body)).await?;
                 messages.write_all(b"\n").await?;
             }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::tree;
+use super::{excerpt, tree};
 
 /// Any JSON, as text without white space. A duplicate name of an object keeps its first place and its last value.
 ///
@@ -16,6 +16,16 @@ use super::tree;
 /// reads a [`Value`] (see [`tree`]).
 #[derive(Clone)]
 pub struct Json(Box<RawValue>);
+
+/// JSON of a job for another reader. Refuses duplicate names of the job, and in its `env_vars` and `labels`. Free JSON
+/// in it, such as `args`, is read as [`Json`].
+#[derive(Debug, Serialize)]
+pub struct JobJson(pub Json);
+
+/// The members of a job that are objects without duplicate names, and how errors about them begin.
+const ONCE: [(&[u8], &str); 2] = [(b"\"env_vars\"", "env_vars: "), (b"\"labels\"", "labels: ")];
+/// Maximum number of characters of a name in an error.
+const NAME: usize = 64;
 
 impl Json {
     /// Maximum depth of nested arrays and objects. It is below the limit of serde_json, so that the JSON can also be
@@ -67,11 +77,21 @@ impl Serialize for Json {
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut text = Vec::new();
-        Copied { text: &mut text, depth: 0 }.deserialize(deserializer)?;
-        let text = String::from_utf8(text).map_err(D::Error::custom)?;
-        RawValue::from_string(text).map(Self).map_err(D::Error::custom)
+        copied(deserializer, None)
     }
+}
+
+impl<'de> Deserialize<'de> for JobJson {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        copied(deserializer, Some("")).map(Self)
+    }
+}
+
+fn copied<'de, D: Deserializer<'de>>(deserializer: D, once: Option<&'static str>) -> Result<Json, D::Error> {
+    let mut text = Vec::new();
+    Copied { text: &mut text, depth: 0, once }.deserialize(deserializer)?;
+    let text = String::from_utf8(text).map_err(D::Error::custom)?;
+    RawValue::from_string(text).map(Json).map_err(D::Error::custom)
 }
 
 impl JsonSchema for Json {
@@ -93,6 +113,8 @@ struct Copied<'t> {
     text: &'t mut Vec<u8>,
     /// The number of arrays and objects around the current position.
     depth: usize,
+    /// If the next object may have no duplicate name, how the error begins; for a job it is empty.
+    once: Option<&'static str>,
 }
 
 impl Copied<'_> {
@@ -106,7 +128,7 @@ impl Copied<'_> {
     }
 
     fn next(&mut self) -> Copied<'_> {
-        Copied { text: self.text, depth: self.depth }
+        Copied { text: self.text, depth: self.depth, once: None }
     }
 
     fn put<E: serde::de::Error>(self, value: &(impl Serialize + ?Sized)) -> Result<(), E> {
@@ -184,13 +206,22 @@ impl<'de> Visitor<'de> for Copied<'_> {
                 break;
             }
             members.push(Member { name, colon: place(self.text)? });
+            let written = &self.text[begin + name as usize..];
+            let once = ONCE.iter().find(|(member, _)| self.once == Some("") && *member == written).map(|(_, error)| *error);
             self.text.push(b':');
-            entries.next_value_seed(self.next())?;
+            entries.next_value_seed(Copied { once, ..self.next() })?;
             self.text.push(b',');
         }
-        if let Some(text) = with_names_once(&self.text[begin..], &members) {
-            self.text.truncate(begin);
-            self.text.extend_from_slice(&text);
+        match (with_names_once(&self.text[begin..], &members), self.once) {
+            (Some((name, _)), Some(error)) => {
+                let name = String::from_utf8_lossy(name);
+                return Err(A::Error::custom(format_args!("{error}the name {} stands there twice", excerpt(&name, NAME))));
+            }
+            (Some((_, text)), None) => {
+                self.text.truncate(begin);
+                self.text.extend_from_slice(&text);
+            }
+            (None, _) => {}
         }
         close(self.text, begin, b'}');
         Ok(())
@@ -211,15 +242,13 @@ struct Member {
     colon: u32,
 }
 
-/// Returns the text of an object without duplicate names, or `None` if it has none.
-fn with_names_once(text: &[u8], members: &[Member]) -> Option<Vec<u8>> {
+/// Returns a duplicate name of an object, and its text without those, or `None` if it has none.
+fn with_names_once<'t>(text: &'t [u8], members: &[Member]) -> Option<(&'t [u8], Vec<u8>)> {
     let name = |at: &usize| &text[members[*at].name as usize..members[*at].colon as usize];
     let mut order: Vec<usize> = (0..members.len()).collect();
     order.sort_by(|one, other| name(one).cmp(name(other)));
     let alike = |one: &usize, other: &usize| name(one) == name(other);
-    if order.windows(2).all(|pair| !alike(&pair[0], &pair[1])) {
-        return None;
-    }
+    let twice = order.windows(2).find(|pair| alike(&pair[0], &pair[1])).map(|pair| name(&pair[0]))?;
     let mut last = vec![None; members.len()];
     order.chunk_by(alike).for_each(|group| last[group[0]] = group.last().copied());
     let mut once = vec![b'{'];
@@ -228,7 +257,7 @@ fn with_names_once(text: &[u8], members: &[Member]) -> Option<Vec<u8>> {
         once.extend_from_slice(name(&first));
         once.extend_from_slice(&text[members[last].colon as usize..end]);
     }
-    Some(once)
+    Some((twice, once))
 }
 
 #[cfg(test)]
@@ -237,7 +266,7 @@ mod tests {
     use serde_json::{Map, json};
 
     use super::*;
-    use crate::tree::marked::NAME;
+    use crate::tree::marked::NAME as MARK;
 
     fn read(text: &str) -> Json {
         serde_json::from_str(text).unwrap()
@@ -263,7 +292,7 @@ mod tests {
                 Just(("b", "b")),
                 Just(("aa", "aa")),
                 Just(("", "")),
-                Just((NAME, NAME)),
+                Just((MARK, MARK)),
             ];
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..6).prop_map(|items| {

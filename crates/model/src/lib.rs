@@ -57,14 +57,14 @@ pub use id::{ContextId, InvalidId, JobId, Name, ServerId};
 pub use identity::{Identity, IdentityId, IdentityPage, InvalidPublicKey, InvalidTokenId, PublicKey, Role, Token, TokenId};
 pub use integer::{Beyond, exact, plain_zeros};
 pub use job::{Input, Job, JobResult, Progress};
-pub use json::{Json, without_position};
+pub use json::{JobJson, Json, without_position};
 pub use log::{LogLevel, LogLine, LogPage};
 pub use message::{Draft, Message, MessageFormat, MessageKey, MessageList, MessageLog, MessagePage, MessageStatus, MessageType};
 pub use object::{
     Collection, Comparison, Condition, Find, Index, InvalidObjectId, ObjectId, ObjectPage, Range, SortKey, StoredObject, Test, conditions,
     keys_at, names,
 };
-pub use once::{twice, twice_or_marked};
+pub use once::twice_or_marked;
 pub use pong::{Pong, PongAnswer};
 pub use queue::{Priority, Queue, QueueInfo, Target};
 pub use result::{ErrorKind, JobError, Limit, Output, OutputFormat};

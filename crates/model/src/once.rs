@@ -5,22 +5,13 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 
 use super::tree::MARK;
 
-/// The names that lead to the first member of a JSON text that stands in its object a second time, itself the last; nothing if there is none.
+/// The names that lead to the first member of a JSON text that stands in its object a second time, or has the name
+/// [`MARK`], itself the last; nothing if there is none. For JSON that a library reads with serde_json's own reader.
 ///
 /// A reader of JSON takes one of the two and drops the other silently, and programs do not agree which.
-pub fn twice(json: &[u8]) -> Result<Option<Vec<String>>, serde_json::Error> {
-    refused(json, false)
-}
-
-/// Like [`twice`], and also finds the first member with the name [`MARK`], which ends the path then. For JSON that a
-/// library reads with serde_json's own reader.
 pub fn twice_or_marked(json: &[u8]) -> Result<Option<Vec<String>>, serde_json::Error> {
-    refused(json, true)
-}
-
-fn refused(json: &[u8], refuses_marked: bool) -> Result<Option<Vec<String>>, serde_json::Error> {
     let (mut path, mut reader) = (Vec::new(), serde_json::Deserializer::from_slice(json));
-    match (Once { path: &mut path, refuses_marked }).deserialize(&mut reader).and_then(|()| reader.end()) {
+    match Once(&mut path).deserialize(&mut reader).and_then(|()| reader.end()) {
         Ok(()) => Ok(None),
         Err(error) if error.is_data() => Ok(Some(path)),
         Err(error) => Err(error),
@@ -28,16 +19,7 @@ fn refused(json: &[u8], refuses_marked: bool) -> Result<Option<Vec<String>>, ser
 }
 
 /// Goes through JSON in which each object has each name once. Where it does not, the path leads to what is there twice.
-struct Once<'p> {
-    path: &'p mut Vec<String>,
-    refuses_marked: bool,
-}
-
-impl Once<'_> {
-    const fn below(&mut self) -> Once<'_> {
-        Once { path: self.path, refuses_marked: self.refuses_marked }
-    }
-}
+struct Once<'p>(&'p mut Vec<String>);
 
 impl<'de> DeserializeSeed<'de> for Once<'_> {
     type Value = ();
@@ -54,22 +36,22 @@ impl<'de> Visitor<'de> for Once<'_> {
         f.write_str("JSON")
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut names = HashSet::new();
         while let Some(name) = map.next_key::<String>()? {
-            let is_refused = !names.insert(name.clone()) || self.refuses_marked && name == MARK;
-            self.path.push(name);
+            let is_refused = !names.insert(name.clone()) || name == MARK;
+            self.0.push(name);
             if is_refused {
                 return Err(A::Error::custom("refused"));
             }
-            map.next_value_seed(self.below())?;
-            self.path.pop();
+            map.next_value_seed(Once(self.0))?;
+            self.0.pop();
         }
         Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
-        while seq.next_element_seed(self.below())?.is_some() {}
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while seq.next_element_seed(Once(self.0))?.is_some() {}
         Ok(())
     }
 
@@ -104,7 +86,7 @@ mod tests {
 
     #[test]
     fn what_stands_there_twice_is_found_wherever_it_is_and_however_it_is_written() {
-        let found = |json: &str| twice(json.as_bytes()).unwrap().map(|path| path.join("."));
+        let found = |json: &str| twice_or_marked(json.as_bytes()).unwrap().map(|path| path.join("."));
         for (json, path) in
             [(r#"{"a":1,"a":2}"#, "a"), (r#"{"a":{"b":1,"\u0062":2}}"#, "a.b"), (r#"[{"a":1},{"a":[{"b":1,"c":2,"b":3}]}]"#, "a.b")]
         {
@@ -114,12 +96,11 @@ mod tests {
             assert_eq!(found(json), None, "{json}");
         }
         let marked = r#"{"a":[1,{"b":{"\u0024serde_json::private::RawValue":"[]"}}]}"#;
-        assert_eq!(found(marked), None);
         let path = twice_or_marked(marked.as_bytes()).unwrap().unwrap();
         assert_eq!(path, ["a", "b", MARK]);
         assert_eq!(twice_or_marked(br#"{"a":"$serde_json::private::RawValue"}"#).unwrap(), None);
         for json in ["", "{", r#"{"a":1} {}"#] {
-            assert!(twice(json.as_bytes()).is_err(), "{json}");
+            assert!(twice_or_marked(json.as_bytes()).is_err(), "{json}");
         }
     }
 }

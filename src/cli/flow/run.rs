@@ -1,15 +1,17 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use anyhow::anyhow;
 use clap::Args;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::job_outputs::{JobOutput, JobOutputs};
 use super::tree::{lines, status_of_job};
 use super::{Source, list::status};
+use crate::cli::advice::{Unstarted, not_started};
 use crate::cli::global::{Global, RECONNECT};
 use crate::cli::output::{self, Line, Style};
-use crate::cli::watch::{Presence, Signals, Stopping};
+use crate::cli::watch::{Presence, Signals, Stopping, Terminated};
 use crate::client::{Client, Error, Followed};
 use crate::exit::{Exit, Interrupted};
 use crate::model::{ContextId, Flow, FlowEvent, FlowId, FlowJob, FlowSpec, FlowStatus, Progress, Status};
@@ -57,7 +59,8 @@ impl Run {
             drawn: 0,
             quiet: global.json,
         };
-        let ended = watch.finish(&spec, self.wait).await?;
+        let mut signals = Signals::new()?;
+        let ended = watch.finish(&mut signals, &spec, self.wait).await?;
         match ended {
             Ok(flow) if global.json => output::json(&flow)?,
             Ok(flow) => print(&flow)?,
@@ -65,7 +68,7 @@ impl Run {
                 // Only a server that has answered is asked once more.
                 if !global.json
                     && error.rpc().is_some()
-                    && let Ok(known) = watch.client.get_flow(context, flow).await
+                    && let Ok(Ok(known)) = signals.unless(anyhow!("flow {flow} has ended"), watch.client.get_flow(context, flow)).await
                     && known.status.is_final()
                 {
                     let what = if known.stop_requested { "did not finish" } else { "failed" };
@@ -102,22 +105,24 @@ struct Watch {
 impl Watch {
     /// Starts the flow and shows it until it has ended. If the server goes away, the client reconnects: the flow still
     /// exists when the server is back.
-    async fn finish(&mut self, spec: &FlowSpec, limit: Option<Duration>) -> anyhow::Result<Result<Flow, Error>> {
-        let mut signals = Signals::new()?;
+    async fn finish(&mut self, signals: &mut Signals, spec: &FlowSpec, limit: Option<Duration>) -> anyhow::Result<Result<Flow, Error>> {
         let (client, context, flow) = (&self.client.clone(), self.context, self.flow);
         let mut presence = Presence::of(client, format!("flow {flow}"), self.reconnect, self.quiet);
-        // Follow before the start, so that no change is missed.
-        let mut changes = match client.follow_flow(context, flow, None).await {
-            Ok(changes) => changes,
-            Err(error) => return Ok(Err(error)),
+        let started = async {
+            let changes = client.follow_flow(context, flow, None).await?; // Before the start, so that no change is missed.
+            client.begin_flow(spec, flow).await?;
+            Ok(changes)
         };
-        if let Err(error) = client.begin_flow(spec, flow).await {
-            return Ok(Err(error));
-        }
+        let started = signals.unless(Unstarted::flow(flow), started).await?;
+        let mut changes = started.map_err(|error| not_started(error, Unstarted::flow(flow)))?;
         let wait = client.wait_flow(context, flow, limit);
         tokio::pin!(wait);
-        let mut ticks = interval(FRAME);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let next = || async move {
+            sleep(FRAME).await;
+            client.get_flow(context, flow).await
+        };
+        let frame = next();
+        tokio::pin!(frame);
         let (is_terminal, mut follows, mut is_stopped, mut stopping) = (output::is_watched(), true, false, Stopping::default());
         let result = loop {
             tokio::select! {
@@ -138,21 +143,28 @@ impl Watch {
                     stopping.ask(async { client.stop_flow(context, flow).await.map(drop) });
                 },
                 unanswered = stopping.failed() => break Err(unanswered),
-                _ = signals.terminations.recv() => anyhow::bail!("ended by SIGTERM; flow {flow} goes on"),
-                _ = ticks.tick(), if is_terminal && !self.quiet => self.draw().await,
+                _ = signals.terminations.recv() => return Err(Terminated(format!("flow {flow} goes on")).into()),
+                known = &mut frame, if is_terminal && !self.quiet => {
+                    known.iter().for_each(|flow| self.draw(flow));
+                    frame.set(next());
+                }
             }
         };
         let is_over = !matches!(&result, Err(error) if error.rpc().is_none() || error.is_wait_run_out());
         if is_over {
-            // The changes of short jobs may not have arrived yet.
-            while let Ok(Ok(Followed::Item(change))) = timeout(DRAIN, changes.next()).await {
-                self.note(&change, is_terminal);
-            }
-            let rest = std::mem::replace(&mut self.heard, JobOutputs::new(client, context)).rest().await;
-            rest.into_iter().for_each(|said| self.say(said, is_terminal));
-        }
-        if is_terminal && !self.quiet && is_over {
-            self.draw().await;
+            let rest = async {
+                // The changes of short jobs may not have arrived yet.
+                while let Ok(Ok(Followed::Item(change))) = timeout(DRAIN, changes.next()).await {
+                    self.note(&change, is_terminal);
+                }
+                let rest = std::mem::replace(&mut self.heard, JobOutputs::new(client, context)).rest().await;
+                rest.into_iter().for_each(|said| self.say(said, is_terminal));
+                if is_terminal && !self.quiet {
+                    client.get_flow(context, flow).await.iter().for_each(|flow| self.draw(flow));
+                }
+            };
+            // A signal ends only this, because the end of the flow is known.
+            let _ = signals.unless(anyhow!("flow {flow} has ended"), rest).await;
         }
         Ok(result)
     }
@@ -200,8 +212,7 @@ impl Watch {
     }
 
     /// Draws the jobs as a tree over the previous one. Jobs that do not fit on the terminal are left out.
-    async fn draw(&mut self) {
-        let Ok(flow) = self.client.get_flow(self.context, self.flow).await else { return };
+    fn draw(&mut self, flow: &Flow) {
         let style = Style::stderr();
         let progress = |job: &FlowJob| {
             let runs = job.status == Some(Status::Started);

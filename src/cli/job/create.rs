@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::json;
 
-use crate::cli::advice::not_started;
+use crate::cli::advice::{Unstarted, not_started};
 use crate::cli::global::Global;
 use crate::cli::output;
 use crate::cli::script::Source;
@@ -35,7 +35,7 @@ impl Create {
         let status = match self.start {
             true => {
                 let started = client.begin_job(&spec, &job_id).await;
-                Some(started.map_err(|error| not_started(error, std::slice::from_ref(&job_id), vec![job_id.clone()]))?)
+                Some(started.map_err(|error| not_started(error, Unstarted::job(&job_id)))?)
             }
             false => None,
         };

@@ -5,7 +5,7 @@ use clap::Args;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::cli::advice::not_started;
+use crate::cli::advice::{Unstarted, not_started};
 use crate::cli::global::Global;
 use crate::cli::output;
 use crate::cli::script_error;
@@ -59,7 +59,7 @@ async fn start(client: &Client, specs: &[JobSpec], ids: &[JobId]) -> anyhow::Res
         left.push(id.clone());
         first.get_or_insert(error);
     }
-    first.map_or(Ok(()), |error| Err(not_started(error, ids, left)))
+    first.map_or(Ok(()), |error| Err(not_started(error, Unstarted::jobs(ids, left))))
 }
 
 /// Parses jobs as the server does: a list, or one object after another.

@@ -35,7 +35,7 @@ impl Set {
     pub(super) async fn main(&self, global: &Global, client: &Client) -> anyhow::Result<()> {
         let text = read_text("file", &self.file)?;
         let wrong = |beyond: crate::model::Beyond| Usage(format!("{}: {beyond}", name(&self.file)));
-        exact(&text, "it").map_err(wrong)?;
+        let text = exact(&text, "it").map_err(wrong)?;
         let mut objects = Vec::new();
         for given in serde_json::Deserializer::from_str(&text).into_iter() {
             match given.map_err(|error| Usage(format!("{} is not JSON: {error}", name(&self.file))))? {

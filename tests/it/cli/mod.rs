@@ -3,6 +3,7 @@
 mod call;
 mod config;
 mod config_refused;
+mod ended;
 mod examples;
 mod fake;
 mod help;
@@ -96,6 +97,15 @@ fn arguments_that_cannot_be_meant_end_with_2() {
         let ended = hero.run(arguments);
         assert_eq!(ended.code, 2, "{arguments:?}: {}{}", ended.out, ended.err);
         assert!(!ended.err.is_empty(), "{arguments:?} says nothing");
+    }
+}
+
+#[test]
+fn a_negative_number_is_refused_as_a_value_and_not_taken_for_an_option() {
+    let hero = Hero::new();
+    for arguments in [&["run", "a.rhai", "--retries", "-1"][..], &["job", "list", "--limit", "-1"], &["run", "a.rhai", "--timeout", "-1"]] {
+        let ended = hero.run(arguments);
+        assert!(ended.code == 2 && ended.err.contains("invalid value '-1'") && !ended.err.contains("-- -1"), "{}", ended.err);
     }
 }
 

@@ -231,10 +231,15 @@ fn opening() -> [Value; 2] {
     [initialize, json!({"jsonrpc": "2.0", "method": "notifications/initialized"})]
 }
 
+/// Opens a session of a program, says all of this, and gives what it answers until it ends.
+async fn answers(child: Child, said: &[Value]) -> Vec<Value> {
+    spoken(child, &[&opening(), said].concat()).await
+}
+
 /// Says all of this to a program, closes its stdin and gives what it answers until it ends.
-async fn answers(mut child: Child, said: &[Value]) -> Vec<Value> {
+async fn spoken(mut child: Child, said: &[Value]) -> Vec<Value> {
     let mut stdin = child.stdin.take().unwrap();
-    for message in opening().iter().chain(said) {
+    for message in said {
         stdin.write_all(format!("{message}\n").as_bytes()).await.unwrap();
     }
     drop(stdin);
@@ -271,6 +276,36 @@ async fn each_request_that_is_wrong_is_answered_by_its_id_and_no_notification_is
     }
 }
 
+#[tokio::test]
+async fn nobody_answers_an_answer_and_what_comes_before_the_session_ends_nothing() {
+    let answers_of_a_client = [
+        json!({"jsonrpc": "2.0", "id": 7, "result": {}}),
+        json!({"jsonrpc": "2.0", "id": 7, "error": 5}),
+        json!({"jsonrpc": "2.0", "id": 7, "result": {}, "error": {"code": 1, "message": "x"}}),
+        json!({"id": 7, "error": 5}),
+        json!({"result": {}}),
+    ];
+    let early = [
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}}),
+        json!({"jsonrpc": "2.0", "id": 8, "method": "tools/list"}),
+        json!({"jsonrpc": "2.0", "id": 9, "method": "ping"}),
+    ];
+    let late = [
+        json!({"jsonrpc": "2.0", "id": 2, "method": "prompts/list"}),
+        json!({"jsonrpc": "2.0", "id": 3, "method": "nothing/at/all"}),
+        json!({"jsonrpc": "2.0", "id": 4, "method": "ping"}),
+    ];
+    let session = [&answers_of_a_client[..], &early, &opening(), &answers_of_a_client, &late].concat();
+    let answers = spoken(program("ws://127.0.0.1:1", None), &session).await;
+    assert_eq!(answers.len(), 6, "{answers:?}");
+    let of = |id: u64| answers.iter().find(|answer| answer["id"] == id).unwrap_or_else(|| panic!("{id}: {answers:?}"));
+    assert_eq!(of(8)["error"], json!({"code": -32600, "message": "Invalid Request: initialize first"}));
+    assert!([1, 4, 9].iter().all(|id| of(*id)["result"].is_object()), "{answers:?}");
+    for (id, method) in [(2, "prompts/list"), (3, "nothing/at/all")] {
+        assert_eq!(of(id)["error"], json!({"code": -32601, "message": format!("there is no method {method:?}")}));
+    }
+}
+
 /// As long as a call of a tool, and longer than a server is looked for.
 #[tokio::test]
 async fn a_resource_is_awaited_after_the_end_of_the_input_where_the_server_is_there() {
@@ -283,7 +318,7 @@ async fn a_resource_is_awaited_after_the_end_of_the_input_where_the_server_is_th
             if request["method"] == "get_logs" {
                 tokio::time::sleep(Duration::from_secs(2)).await;
             }
-            let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": { "lines": [] } });
+            let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": { "lines": [], "ended": true } });
             socket.send(tokio_tungstenite::tungstenite::Message::Text(answer.to_string().into())).await.unwrap();
         }
     });

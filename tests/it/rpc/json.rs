@@ -109,6 +109,18 @@ async fn a_name_that_stands_twice_is_refused_wherever_it_is_the_name_of_somethin
             "{method}: {said}"
         );
     }
+    for (job, at) in
+        [(r#"{"id":7,"script":"1","script":"2"}"#, ""), (&format!(r#"{{"id":7,"script":"1","env_vars":{twice}}}"#), "env_vars: ")]
+    {
+        let name = if at.is_empty() { "script" } else { "KEY" };
+        let said = answer("send_message", &format!(r#"{{"address":"here","message_type":"job","job":[{job}]}}"#)).await;
+        assert!(said.contains(&format!(r#"parameter `job[0]`: {at}the name \"{name}\" stands there twice"#)), "{said}");
+    }
+    let free = r#"{"address":"here","message_type":"job","job":[{"id":7,"script":"1","args":{"a":1,"a":2}}]}"#;
+    let said = answer("send_message", free).await;
+    assert!(said.contains(r#""args":{"a":2}"#), "{said}");
+    let said = answer("send_message", r#"{"address":"here","message_type":"job","job":[5]}"#).await;
+    assert!(said.contains("expected a job: an object with a script"), "{said}");
     let said = answer("run_and_wait", r#"{"script":"args.a","args":{"a":1,"b":3,"a":2},"env_vars":null,"labels":null}"#).await;
     assert!(said.contains(r#""value":2"#), "{said}");
 }

@@ -1,29 +1,11 @@
-use std::collections::BTreeMap;
-use std::fmt::Display;
-
-use serde::de::IgnoredAny;
-use serde_json::Deserializer;
-use serde_json::value::RawValue;
-
-use hero_model::{Json, each_once, exact, without_position};
-
-/// Members of a job that are objects without duplicate names.
-const ONCE: [&str; 2] = ["env_vars", "labels"];
+use hero_model::{JobJson, Json, exact, without_position};
 
 /// Parses the job that a command asks to create. Later code cannot see duplicate names, so they are refused here.
 pub(super) fn read(text: &str) -> Result<Json, String> {
     let text = exact(text, "job").map_err(|error| error.to_string())?;
-    let said = |error: &dyn Display| without_position(&error.to_string()).to_owned();
-    let spec: Json = serde_json::from_str(&text).map_err(|error| said(&error))?;
     // Later code reports a value that is not an object.
-    let is_object = |text: &str| text.trim_ascii_start().starts_with('{');
-    if is_object(&text) {
-        let members: BTreeMap<String, &RawValue> = each_once(&mut Deserializer::from_str(&text)).map_err(|error| said(&error))?;
-        for (name, value) in ONCE.iter().filter_map(|name| Some((name, members.get(*name)?.get()))).filter(|(_, value)| is_object(value)) {
-            each_once::<IgnoredAny, _>(&mut Deserializer::from_str(value)).map_err(|error| format!("{name}: {}", said(&error)))?;
-        }
-    }
-    Ok(spec)
+    let read = serde_json::from_str(&text).map(|JobJson(job)| job);
+    read.map_err(|error| without_position(&error.to_string()).to_owned())
 }
 
 #[cfg(test)]

@@ -16,10 +16,14 @@ fn a_message_comes_from_stdin_and_is_no_longer_than_one_may_be() {
     let jobs = r#"[{"script": "1", "args": {"n": 18446744073709551616}}]"#;
     let rounded = server.feed(&["message", "send", "--jobs", "-", "--to", "here"], jobs);
     assert!(rounded.code == 2 && rounded.err.contains("18446744073709551616, beyond"), "{} {}", rounded.code, rounded.err);
-    // Of what stands there twice one half would be dropped on the way.
-    let jobs = r#"[{"script": "1"}, {"script": "2", "args": {"n": 1, "\u006e": 2}}]"#;
+    // Of what stands there twice one half would be dropped on the way. In free JSON the last one counts.
+    let jobs = r#"[{"script": "1"}, {"script": "2", "env_vars": {"n": "1", "\u006e": "2"}}]"#;
     let twice = server.feed(&["message", "send", "--jobs", "-", "--to", "here"], jobs);
-    assert!(twice.code == 2 && twice.err.contains(r#"jobs[1]: "args.n" stands there twice"#), "{} {}", twice.code, twice.err);
+    assert!(twice.code == 2 && twice.err.contains(r#"jobs[1]: env_vars: the name "n" stands there twice"#), "{} {}", twice.code, twice.err);
+    let jobs = r#"[{"script": "1", "args": {"n": 1, "n": [-0, -0.0]}}]"#;
+    let sent = server.feed(&["message", "send", "--jobs", "-", "--to", "here"], jobs);
+    assert_eq!(sent.code, 0, "{}", sent.err);
+    assert!(server.ok(&["--json", "message", "show", sent.out.trim()]).replace([' ', '\n'], "").contains(r#""args":{"n":[0,-0.0]}"#));
     let no_list = server.feed(&["message", "send", "--jobs", "-", "--to", "here"], "{}");
     assert!(no_list.code == 2 && no_list.err.contains("is no JSON list of jobs"), "{} {}", no_list.code, no_list.err);
 }

@@ -29,6 +29,10 @@ fn objects_are_stored_found_and_deleted_from_the_command_line() {
     let looked = server.run(&["object", "find", "people", "-w", "city^=New"]);
     assert!(looked.err.contains("no index was used for city, so 3 objects were looked at"), "{}", looked.err);
 
+    // The integer -0 is 0.
+    assert_eq!(server.feed(&["object", "set", "people", "-"], r#"{"id": "zero", "born": -0}"#).out, "zero\n");
+    assert!(server.ok(&["object", "get", "people", "zero"]).contains("\"born\": 0"));
+    server.ok(&["object", "delete", "people", "zero"]);
     let table = server.ok(&["object", "collections"]);
     assert!(table.contains("people") && table.contains("born"), "{table}");
     assert_eq!(server.ok(&["object", "delete", "people", "ada"]), "deleted");

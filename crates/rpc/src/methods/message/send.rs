@@ -11,7 +11,7 @@ use crate::guard::Concern;
 use crate::memory::Size;
 use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
-use hero_model::{Address, ContextId, Draft, Json, Message, MessageFormat, MessageKey, MessageType, Name};
+use hero_model::{Address, ContextId, Draft, JobJson, Json, Message, MessageFormat, MessageKey, MessageType, Name};
 
 const fn ack() -> u32 {
     300
@@ -47,7 +47,8 @@ pub struct SendMessage {
     message_format_type: MessageFormat,
     /// Its jobs, if it is of type `job`, as the coordinator writes them: each with a `script`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    job: Vec<Json>,
+    #[schemars(with = "Vec<Json>")]
+    job: Vec<JobJson>,
     /// The seconds within which the other side has to have stored it.
     #[serde(default = "ack")]
     timeout_ack: u32,
@@ -125,7 +126,7 @@ impl Method for SendMessage {
             message_format_type: self.message_format_type,
             timeout_ack: self.timeout_ack,
             timeout_result: self.timeout_result,
-            job: self.job,
+            job: self.job.into_iter().map(|JobJson(job)| job).collect(),
             target_context: self.target_context,
             topic: self.topic,
             address: self.address,
