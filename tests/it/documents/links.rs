@@ -86,7 +86,8 @@ fn files_that_the_page_of_a_crate_names_exist() {
 }
 
 /// Types of other programs: settings of systemd, and a type of the coordinator's specification.
-const FOREIGN: [&str; 5] = ["DelegateSubgroup", "ProtectControlGroups", "ProtectKernelTunables", "ProtectProc", "RunnerType"];
+const FOREIGN: [&str; 7] =
+    ["DelegateSubgroup", "ProtectControlGroups", "ProtectKernelTunables", "ProtectProc", "RetryMethod", "RunnerType", "ValueCompleter"];
 
 /// The words of a text, as names in code are written.
 fn names(text: &str) -> impl Iterator<Item = &str> {

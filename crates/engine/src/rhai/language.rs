@@ -4,7 +4,6 @@ use std::thread;
 
 use rhai::packages::{Package, StandardPackage};
 use rhai::{AST, Dynamic, Engine, Module, OptimizationLevel, Scope, Shared};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::cache::{AstCache, Compiled};
@@ -12,7 +11,7 @@ use super::constants::{self, Constants, FUNCTIONS_BEFORE};
 use super::race::{Race, Races};
 use super::run::Run;
 use super::{calls, convert, copy, failure, functions, heroscript, namespaces, overrides, tokens};
-use crate::{Capability, EngineJob, Limits, alloc};
+use crate::{Capability, EngineJob, Limits, Names, alloc};
 use hero_model::{ErrorKind, JobError, Json, LogLevel, Output, OutputFormat, Usage};
 
 /// Rhai as scripts see it: the standard package with our overrides, and the cache of compiled scripts.
@@ -201,16 +200,6 @@ fn compiled_with(source: &str, limits: &Limits, run: Option<&Rc<Run>>, races: &R
     engine.disable_symbol("import");
     tokens::watch(&mut engine, run, races.copies.clone());
     constants::compile(&mut engine, source).map_err(|error| failure::job_error((*error).into(), limits, &[]))
-}
-
-/// Whether a call of an unknown function is an error. A script may catch it, and another version may have the function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Names {
-    /// It is an error, and so is a closure that would fail because its receiver is in use.
-    Checked,
-    /// It is not.
-    Any,
 }
 
 impl Names {

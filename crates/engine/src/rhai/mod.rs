@@ -34,7 +34,7 @@ pub use functions::functions;
 use hero_model::{ErrorKind, JobError, Usage};
 pub use heroscript::is_heroscript;
 use language::Language;
-pub use language::{Names, check};
+pub use language::check;
 use pipe::{Pipe, Received};
 use run::Run;
 
