@@ -44,7 +44,9 @@ local function may_be_over(look, lease)
   local now, pause, longest = request.now, lease / 3 + 1000, math.min(math.max(lease / 2, 3000), 5000)
   look.grace = math.min(look.grace, now + pause)
   -- A server that checks too seldom is not kept from ending leases for ever.
-  if (now - look.at > longest or clock_step.is_behind(look)) and now > look.grace + pause then look.grace, look.is_news = now + pause, true end
+  if (now - look.at > longest or clock_step.is_behind(look)) and now > look.grace + pause then
+    look.grace, look.is_news = now + pause, true
+  end
   return request.is_timed or now >= look.grace
 end
 
