@@ -84,7 +84,11 @@ macro_rules! settings {
         /// Every setting, with its final value. Paths of directories are absolute, and sizes are in bytes.
         #[derive(Debug, Clone, Deserialize)]
         pub struct Settings {
-            $(#[doc = $doc] $(#[serde($($read)*)])? pub $name: $type,)*
+            $(
+                #[doc = concat!("`", stringify!($name), "` of [`SETTINGS`].")] // Some texts have addresses, which are no links.
+                $(#[serde($($read)*)])?
+                pub $name: $type,
+            )*
             /// The configuration of single contexts.
             #[serde(skip)]
             pub of_contexts: Vec<ContextSettings>,
