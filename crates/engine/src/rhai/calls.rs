@@ -99,8 +99,9 @@ fn meant(script: &AST, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::language::{Names, check};
+    use super::super::language::check;
     use super::*;
+    use crate::Names;
 
     #[test]
     fn whatever_may_be_called_is_known() {
