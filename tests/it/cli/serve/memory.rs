@@ -6,11 +6,11 @@ use tokio::net::TcpStream;
 use crate::support::{PATIENCE, Process};
 
 /// The number of concurrent requests: together they are below the budget of one address.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 4;
 /// The largest request is 2 MB.
 const LARGE: usize = 2_000_000;
-/// How much more memory the server may need for all of them: six times their bytes, and what an allocator keeps. As trees they would take 500 MB.
-const MOST: u64 = 200 << 20;
+/// How much more memory the server may need for all of them: six times their bytes, and what an allocator keeps. As trees they would take 250 MB.
+const MOST: u64 = 140 << 20;
 
 /// A line of a process's status, in bytes.
 fn memory(server: &Process, line: &str) -> u64 {
@@ -34,7 +34,7 @@ async fn post(server: &Process, body: &str) -> String {
         tcp.read_to_string(&mut answer).await.unwrap();
         answer
     };
-    // Reading 2 MB of parameters takes a debug build seconds, and eight are read beside other tests.
+    // Reading 2 MB of parameters takes a debug build seconds, and several are read beside other tests.
     tokio::time::timeout(PATIENCE * 4, asking).await.expect("an answer")
 }
 
@@ -80,7 +80,8 @@ async fn large_requests_take_few_times_their_bytes_whatever_is_in_them() {
         let answers = futures_util::future::join_all((0..AT_ONCE).map(|_| post(&server, &body))).await;
         // Where everything is slow, Redis may not take so much in the time that a call has. What it costs is the same.
         let as_expected = |text: &String| text.contains(answer) || text.contains(r#""code":1009"#);
-        assert!(answers.iter().all(as_expected), "{what}: {}", answers[0]);
+        let other = answers.iter().find(|text| !as_expected(text));
+        assert_eq!(other, None, "{what}");
         let more = memory(&server, "VmHWM").saturating_sub(before);
         assert!(more < MOST, "{what}: {} MB of requests took {} MB", (AT_ONCE * body.len()) >> 20, more >> 20);
     }
