@@ -70,8 +70,8 @@ impl IncomingMessage {
             Some(path) => Err(refusal(&path)),
             None => Self::checked(body, id.clone()),
         };
-        let is_answered = !is_notification && !is_answer(body);
-        checked.map_err(|what| if is_answered { Rejection::Request(what, id) } else { Rejection::Notification(what) })
+        let is_answered = || !is_notification && !is_answer(body);
+        checked.map_err(|what| if is_answered() { Rejection::Request(what, id) } else { Rejection::Notification(what) })
     }
 
     /// Returns the outline of a message that has each name once, or its error.
