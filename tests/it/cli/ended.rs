@@ -19,7 +19,7 @@ use crate::support::PATIENCE;
 
 const ID: &str = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70";
 
-/// What a server does at the call at which it stops to answer.
+/// How the server goes on at the call that it does not answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Then {
     IsSilent,
