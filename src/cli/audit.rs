@@ -6,15 +6,13 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 
-use super::global::Global;
+use super::global::{Global, data_directory};
 use super::output::{self, Line, Style};
-use super::serve::environment;
 use super::table::{Fit, Table, cells};
 use crate::audit::read::{Tail, Written};
 use crate::audit::{AuditKey, Entry, Report, verify};
 use crate::exit::Exit;
 use crate::server::audit_log::{KEY, key_file};
-use crate::server::settings::default_data;
 
 /// Interval at which the files are checked for new records.
 const LOOK: Duration = Duration::from_millis(200);
@@ -84,16 +82,10 @@ fn noted(text: &str) -> Result<(u64, String), String> {
     }
 }
 
-/// Returns the data directory of this user's server.
-fn data() -> Option<PathBuf> {
-    let environment = environment();
-    environment.get("HERO_DATA").filter(|data| !data.is_empty()).map(PathBuf::from).or_else(|| default_data(&environment))
-}
-
 impl LogLocation {
     fn directory(&self) -> anyhow::Result<PathBuf> {
         let given = || std::env::var_os("HERO_AUDIT_DIR").filter(|given| !given.is_empty()).map(PathBuf::from);
-        let found = self.directory.clone().or_else(given).or_else(|| Some(data()?.join("audit")));
+        let found = self.directory.clone().or_else(given).or_else(|| Some(data_directory()?.join("audit")));
         found.ok_or_else(|| anyhow!("there is no home directory to look in; name the directory of the log"))
     }
 }
@@ -214,7 +206,7 @@ impl Verify {
         let beside = std::path::absolute(directory).ok().and_then(|directory| Some(directory.parent()?.join(KEY)));
         let mut places: Vec<PathBuf> = match named {
             Some(named) => vec![named],
-            None => beside.into_iter().chain(data().map(|data| data.join(KEY))).collect(),
+            None => beside.into_iter().chain(data_directory().map(|data| data.join(KEY))).collect(),
         };
         // By default the log is in the data directory.
         places.dedup();

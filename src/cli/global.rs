@@ -59,12 +59,11 @@ impl Global {
     /// Connects to the named server. Without one, connects to the operator's socket in this user's data directory, if
     /// it exists.
     pub(super) async fn connect_as_operator(&self) -> anyhow::Result<Client> {
-        let (data, is_named) = data_directory();
-        let socket = data.map(|data| data.join(OPERATOR_SOCKET)).filter(|socket| socket.exists());
+        let socket = data_directory().map(|data| data.join(OPERATOR_SOCKET)).filter(|socket| socket.exists());
         match socket {
             Some(socket) if self.is_for_own_server() => match self.connect_to_socket(&socket, RECONNECT).await {
-                // A killed server has left the socket behind. Another server is no answer to who named a directory.
-                Err(client::Error::Unreachable { .. }) if !is_named => self.connect().await,
+                // A killed server has left the socket behind. Where a directory was named, another server would be wrong.
+                Err(client::Error::Unreachable { .. }) if named_data_directory().is_none() => self.connect().await,
                 connected => Ok(connected?),
             },
             _ => self.connect().await,
@@ -74,8 +73,8 @@ impl Global {
     /// Connects to the server to drain, and returns its address. Where HERO_DATA names a directory, that is the server
     /// with this directory and no other.
     pub(super) async fn connect_to_drain(&self) -> anyhow::Result<(Client, String)> {
-        let (data, is_named) = data_directory();
-        let socket = data.map(|data| data.join(OPERATOR_SOCKET)).filter(|socket| is_named || socket.exists());
+        let is_named = named_data_directory().is_some();
+        let socket = data_directory().map(|data| data.join(OPERATOR_SOCKET)).filter(|socket| is_named || socket.exists());
         if let Some(socket) = socket.filter(|_| self.is_for_own_server()) {
             match self.connect_to_socket(&socket, Duration::ZERO).await {
                 Err(client::Error::Unreachable { .. }) if !is_named => {}
@@ -139,12 +138,14 @@ impl Global {
     }
 }
 
-/// Returns the data directory of this user's server, and whether HERO_DATA names it.
-fn data_directory() -> (Option<PathBuf>, bool) {
-    let environment = environment();
-    let named = environment.get("HERO_DATA").filter(|data| !data.is_empty()).map(PathBuf::from);
-    let is_named = named.is_some();
-    (named.or_else(|| default_data(&environment)), is_named)
+/// Returns the data directory that HERO_DATA names; an empty name counts as none.
+fn named_data_directory() -> Option<PathBuf> {
+    environment().get("HERO_DATA").filter(|data| !data.is_empty()).map(PathBuf::from)
+}
+
+/// Returns the data directory of this user's server.
+pub(super) fn data_directory() -> Option<PathBuf> {
+    named_data_directory().or_else(|| default_data(&environment()))
 }
 
 fn unix_address(socket: &Path) -> String {

@@ -16,10 +16,9 @@ pub(super) use restore::Restore;
 
 use self::copy::{copy, give, sync_directory, write};
 use self::manifest::Manifest;
+use super::global::data_directory;
 use super::output;
-use super::serve::environment;
 use crate::exit::{Exit, Usage};
-use crate::server::settings::default_data;
 use crate::store::managed::{AOF_BASE, AOF_DIRECTORY, AOF_MANIFEST, check_aof, holder, manifest_of_base, snapshot, take};
 
 /// The parts of a data directory to copy, if they exist, besides the append-only file. Locks, sockets and the password
@@ -41,17 +40,15 @@ pub(super) struct Backup {
 }
 
 /// Returns the data directory to use.
-fn data_directory(named: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let env = environment();
-    let of_env = || env.get("HERO_DATA").filter(|value| !value.is_empty()).map(PathBuf::from);
-    let data = named.map(Path::to_owned).or_else(of_env).or_else(|| default_data(&env));
+fn used_data_directory(named: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let data = named.map(Path::to_owned).or_else(data_directory);
     let data = data.ok_or_else(|| Usage("there is no home directory here, so name the data directory with --data".into()))?;
     std::path::absolute(&data).with_context(|| data.display().to_string())
 }
 
 impl Backup {
     pub(super) async fn main(&self, json: bool) -> anyhow::Result<Exit> {
-        let data = data_directory(self.data.as_deref())?;
+        let data = used_data_directory(self.data.as_deref())?;
         let to = std::path::absolute(&self.to)?;
         if to.symlink_metadata().is_ok() {
             return Err(Usage(format!("{} is there already; name a directory that is not", to.display())).into());

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::super::output;
 use super::copy::{self, copy_into};
 use super::manifest::NAME;
-use super::{data_directory, unfinished, verify};
+use super::{unfinished, used_data_directory, verify};
 use crate::exit::{Exit, Usage};
 use crate::store::managed::AOF_DIRECTORY;
 
@@ -25,7 +25,7 @@ pub(in crate::cli) struct Restore {
 
 impl Restore {
     pub(in crate::cli) async fn main(&self, json: bool) -> anyhow::Result<Exit> {
-        let data = data_directory(self.data.as_deref())?;
+        let data = used_data_directory(self.data.as_deref())?;
         if data.symlink_metadata().is_ok_and(|there| there.is_symlink()) {
             return Err(Usage(format!("{} is a link; name the directory that it leads to with --data", data.display())).into());
         }
