@@ -1,7 +1,7 @@
 import type { ErrorKind, FailedJob, JobError } from "./generated/types.js";
 
 /**
- * The base of all errors of this client, except the reasons of aborted signals. `name` distinguishes them. A In a
+ * The base of all errors of this client, except the reasons of aborted signals. `name` distinguishes them. In a
  * `message`, characters that control a terminal are escaped, as `%1B`; tabs and line ends stay.
  */
 export abstract class HeroError<N extends string = string> extends Error {
