@@ -166,14 +166,14 @@ async fn indexes_and_counters_of_an_older_version_are_found() {
 async fn long_results_are_read_by_few_at_once() {
     const MB: usize = 1024 * 1024;
     // A debug build reads a megabyte in a sixth of a second, and all have to be read within the deadline of the store.
-    const READERS: usize = 32;
+    const WAITERS: usize = 32;
     let (redis, dispatcher, _server, client) = quiet().await;
     let id = create(&client, json!(["1"])).await;
     let (id, output) = (id.as_str().unwrap(), format!("\"{}\"", "y".repeat(MB)));
     let job: JobId = id.parse().unwrap();
     let ended = ["HSET", &format!("hero:job:{id}"), "status", "finished", "output_format", "json", "output", &output];
     let _: i64 = redis.run(&ended).await;
-    let looking = (0..READERS).map(|_| dispatcher.wait(CONTEXT, &job, Duration::from_secs(60)));
+    let looking = (0..WAITERS).map(|_| dispatcher.wait(CONTEXT, &job, Duration::from_secs(60)));
     for result in futures_util::future::join_all(looking).await {
         assert_eq!(result.unwrap().output.len(), output.len());
     }
