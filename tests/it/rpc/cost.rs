@@ -165,7 +165,6 @@ async fn indexes_and_counters_of_an_older_version_are_found() {
 #[tokio::test(flavor = "multi_thread")]
 async fn long_results_are_read_by_few_at_once() {
     const MB: usize = 1024 * 1024;
-    // All have to be read within the deadline of the store, by a debug build on a busy machine, too.
     const WAITERS: usize = 32;
     let (redis, dispatcher, _server, client) = quiet().await;
     let id = create(&client, json!(["1"])).await;

@@ -157,6 +157,14 @@ async fn a_wait_of_zero_looks_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_endless_wait_gives_the_result() {
+    let (house, _server, _client) = open(1).await;
+    let result = house.dispatcher.run_and_wait(crate::support::spec("40 + 2"), Duration::MAX).await.unwrap();
+    assert_eq!(result.output, "42");
+    assert_eq!(house.dispatcher.wait(crate::support::CONTEXT, &result.job_id, Duration::MAX).await.unwrap(), result);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_ends_tells_those_who_wait() {
     let (house, _server, client) = open(0).await;
     let caller = tokio::spawn({

@@ -1,8 +1,10 @@
 //! The network drops everything, and never reports a broken connection.
 
+use futures_util::poll;
 use hero::model::JobId;
 use hero::service::{self, Service as _};
-use hero::store::Subscriber;
+use hero::store::{Error, JobView, Subscriber};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{Hole, PATIENCE, Plan, Redis, until};
@@ -18,6 +20,23 @@ async fn a_connection_that_swallows_everything_is_left_for_a_new_one() {
         hole.swallow();
         until("an answer", || async { store.jobs().exist(&job).await.ok() }).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_wait_for_a_turn_to_read_a_long_result_ends_when_its_caller_says() {
+    let redis = Redis::start().await;
+    let hole = Hole::before(&redis);
+    let store = Plan::at(hole.endpoint()).store().await;
+    let (job, now) = (JobId::random(), Instant::now());
+    let whole = |until| store.jobs().whole(&job, usize::MAX, until);
+    assert_eq!(whole(now).await.unwrap(), JobView::Missing, "a turn that is free needs no wait");
+    hole.swallow();
+    let mut reading: Vec<_> = (0..4).map(|_| Box::pin(whole(now + PATIENCE))).collect();
+    for read in &mut reading {
+        assert!(poll!(read).is_pending());
+    }
+    let late = whole(now).await;
+    assert!(matches!(late, Err(Error::Deadline(waited)) if waited < PATIENCE), "{late:?}");
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::{Dispatcher, Error, error, spec, wait};
 use hero_model::{Actor, ContextId, Job, JobFilter, JobId, JobPage, JobResult, Name, Presence, QueueInfo, Status};
 use hero_store::{JobView, StoreInfo};
@@ -52,7 +54,7 @@ impl Dispatcher {
     pub async fn result_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<JobResult, Error> {
         let mut look = self.look(context, id).await?;
         if look == JobView::Long {
-            look = self.look_within(context, id, bytes).await?;
+            look = self.look_within(context, id, bytes, Instant::now() + wait::TURN).await?;
         }
         match look {
             JobView::Ended(end) => wait::result(id, end),

@@ -1,4 +1,6 @@
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::create::Stored;
 use super::{Dispatcher, Error};
@@ -11,6 +13,11 @@ pub(super) fn result(id: &JobId, end: JobEnd) -> Result<JobResult, Error> {
         JobEnd::Finished(result) => Ok(result),
         JobEnd::Failed { error, attempt } => Err(Error::Failed { job_id: id.clone(), error: Box::new(error), attempt }),
     }
+}
+
+/// Returns the end of a wait. An endless one lasts a century, because clocks count no further than some centuries.
+fn after(wait: Duration) -> Instant {
+    Instant::now() + wait.min(Duration::from_secs(100 * 365 * 24 * 60 * 60))
 }
 
 /// The outcome of a wait whose job has finished.
@@ -28,48 +35,47 @@ impl Awaited {
     }
 }
 
+/// The least time that a long result has for its turn to be read, because a wait may find it in its last moment.
+pub(super) const TURN: Duration = Duration::from_secs(30);
+
 impl Dispatcher {
     /// Runs a job and waits for its result.
     ///
-    /// It cannot hang: `wait` ends it with [`Error::StillRunning`], and the job goes on. It cannot lose the result: the
-    /// waiter is registered before the job is enqueued, a sweep finds ends whose message was lost, and the hash keeps
-    /// the result.
+    /// It cannot hang: `wait` ends it with [`Error::StillRunning`], and the job goes on. Only a long result may take up
+    /// to 30 s more. It cannot lose the result: the waiter is registered before the job is enqueued, a sweep finds ends
+    /// whose message was lost, and the hash keeps the result.
     pub async fn run_and_wait(&self, spec: JobSpec, wait: Duration) -> Result<JobResult, Error> {
-        let (context, deadline) = (spec.context_id, tokio::time::Instant::now() + wait);
+        let (context, deadline) = (spec.context_id, after(wait));
         let awaited = self.run_until_end(spec, wait, |_| {}).await?;
         self.read(context, awaited, deadline).await
     }
 
     /// Waits for the result of a job. A `wait` of zero checks once.
     pub async fn wait(&self, context: ContextId, id: &JobId, wait: Duration) -> Result<JobResult, Error> {
-        let deadline = tokio::time::Instant::now() + wait;
+        let deadline = after(wait);
         let awaited = self.wait_until_end(context, id, wait).await?;
         self.read(context, awaited, deadline).await
     }
 
     /// Returns the result of a wait, and reads it if necessary.
-    async fn read(&self, context: ContextId, mut awaited: Awaited, deadline: tokio::time::Instant) -> Result<JobResult, Error> {
+    async fn read(&self, context: ContextId, mut awaited: Awaited, deadline: Instant) -> Result<JobResult, Error> {
         loop {
             let id = match awaited {
                 Awaited::Whole(result) => return Ok(result),
                 Awaited::Long(id) => id,
             };
-            if let Some(result) = self.whole(context, &id).await? {
+            if let Some(result) = self.whole(context, &id, usize::MAX, deadline.max(Instant::now() + TURN)).await? {
                 return Ok(result);
             }
             // It runs again.
-            awaited = self.wait_until_end(context, &id, deadline.saturating_duration_since(tokio::time::Instant::now())).await?;
+            awaited = self.wait_until_end(context, &id, deadline.saturating_duration_since(Instant::now())).await?;
         }
     }
 
-    /// Returns the result of a job that has finished, or `None` if it runs again.
-    pub async fn whole(&self, context: ContextId, id: &JobId) -> Result<Option<JobResult>, Error> {
-        self.whole_within(context, id, usize::MAX).await
-    }
-
-    /// Returns the same for an output of at most `bytes` bytes. A longer one is not read.
-    pub async fn whole_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<Option<JobResult>, Error> {
-        match self.look_within(context, id, bytes).await? {
+    /// Returns the result of a job that has finished, or `None` if it runs again. Long outputs are read by a few at
+    /// once; this waits for its turn until `until`. An output of more than `bytes` bytes is not read.
+    pub async fn whole(&self, context: ContextId, id: &JobId, bytes: usize, until: Instant) -> Result<Option<JobResult>, Error> {
+        match self.look_within(context, id, bytes, until).await? {
             JobView::Ended(end) => result(id, end).map(Some),
             JobView::Open(_) => Ok(None),
             JobView::Missing | JobView::Long => Err(Error::Gone(id.clone())),
@@ -77,9 +83,9 @@ impl Dispatcher {
     }
 
     /// Returns the end of a job, if it has ended, with an output of at most `bytes` bytes.
-    pub(super) async fn look_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<JobView, Error> {
+    pub(super) async fn look_within(&self, context: ContextId, id: &JobId, bytes: usize, until: Instant) -> Result<JobView, Error> {
         let store = self.store(context).await?;
-        let look = store.jobs().whole(id, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
+        let look = store.jobs().whole(id, bytes, until).await.map_err(|error| Error::store(error, Some(id)))?;
         if look == JobView::Long {
             let size = store.jobs().output_size(id).await.map_err(|error| Error::store(error, Some(id)))?;
             return Err(Error::TooLarge { what: "the result", size, limit: bytes, setting: "max_response" });
@@ -92,14 +98,14 @@ impl Dispatcher {
     pub async fn run_until_end(&self, spec: JobSpec, wait: Duration, told: impl FnOnce(&JobId) + Send) -> Result<Awaited, Error> {
         let job = self.prepare_to_run(spec).await?;
         let (context, id) = (job.spec.context_id, job.id.clone());
-        let (began, deadline) = (Instant::now(), tokio::time::Instant::now() + wait);
+        let (began, deadline) = (Instant::now(), after(wait));
         let mut waiter = self.store(context).await?.inbox().register(&id);
         let stored = self.store_job(job).await?;
         told(&stored.id);
         if stored.earlier || stored.status.is_final() {
             // The earlier job may not have been started, and nobody may have waited for its result.
             self.start_earlier(context, &stored).await?;
-            return self.wait_until_end(context, &stored.id, deadline.saturating_duration_since(tokio::time::Instant::now())).await;
+            return self.wait_until_end(context, &stored.id, deadline.saturating_duration_since(Instant::now())).await;
         }
         self.await_end(context, &id, &mut waiter, began, deadline).await
     }
@@ -127,7 +133,7 @@ impl Dispatcher {
 
     /// Like [`Dispatcher::wait`], but leaves a long result in the store.
     pub async fn wait_until_end(&self, context: ContextId, id: &JobId, wait: Duration) -> Result<Awaited, Error> {
-        let (began, deadline) = (Instant::now(), tokio::time::Instant::now() + wait);
+        let (began, deadline) = (Instant::now(), after(wait));
         let store = self.store(context).await?;
         let mut waiter = store.inbox().register(id);
         let look = if wait.is_zero() { store.jobs().look(id).await } else { store.jobs().wait(id).await };
@@ -145,14 +151,14 @@ impl Dispatcher {
         id: &JobId,
         waiter: &mut Waiter,
         began: Instant,
-        deadline: tokio::time::Instant,
+        deadline: Instant,
     ) -> Result<Awaited, Error> {
         let look = tokio::select! {
             biased;
             look = waiter.reply() => match look {
                 // The sweeper may have checked the job while it was being stored, which takes long when Redis was away.
                 JobView::Missing => {
-                    let rest = deadline.saturating_duration_since(tokio::time::Instant::now());
+                    let rest = deadline.saturating_duration_since(Instant::now());
                     return Box::pin(self.wait_until_end(context, id, rest)).await;
                 }
                 look => look,
@@ -170,7 +176,7 @@ impl Dispatcher {
                     let explanation = "this server ends; wait_job on another, or on this one when it is back, waits on".into();
                     return Err(Error::StillRunning { job_id: id.clone(), status, explanation, reason: None });
                 }
-                let (explanation, reason) = match self.explained(context, id, Some(began)).await {
+                let (explanation, reason) = match self.explained(context, id, Some(began.into())).await {
                     // It ended between the two checks.
                     Ok(explanation) if explanation.reason == Reason::Ended => {
                         return Box::pin(self.wait_until_end(context, id, Duration::ZERO)).await;

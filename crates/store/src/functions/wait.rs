@@ -1,8 +1,8 @@
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use redis::{Cmd, Pipeline, RedisResult};
+use tokio::time::Instant;
 
 use crate::codec::{JobEnd, JobView, Text, look};
 use crate::fcall::Function;
@@ -25,8 +25,6 @@ const LONG: usize = 64 * 1024;
 pub(crate) const READERS: usize = 4;
 /// The most concurrent calls of [`Jobs::look`].
 const AT_ONCE: usize = 256;
-/// The time limit of the wait for a long output.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Jobs<'_> {
     /// Returns the end of a job, if it has ended. If not, this server is notified when it ends.
@@ -59,11 +57,12 @@ impl Jobs<'_> {
         call
     }
 
-    /// Returns the end of a job, if it has ended, with an output of at most this many bytes. The callers limit the number of concurrent
-    /// calls for one client.
-    pub async fn whole(self, job: &JobId, bytes: usize) -> Result<JobView, Error> {
-        let reader = tokio::time::timeout(PATIENCE, self.0.readers.acquire()).await;
-        let _reader = reader.map_err(|_| Error::Deadline(PATIENCE))?;
+    /// Returns the end of a job, if it has ended, with an output of at most this many bytes. A few are read at once; the others wait for
+    /// their turn until then. The callers limit the number of concurrent calls for one client.
+    pub async fn whole(self, job: &JobId, bytes: usize, until: Instant) -> Result<JobView, Error> {
+        let began = Instant::now();
+        let reader = tokio::time::timeout_at(until, self.0.readers.acquire()).await;
+        let _reader = reader.map_err(|_| Error::Deadline(began.elapsed()))?;
         // Lua counts no further.
         let call = self.call_to_look(job, "only look", bytes.min(usize::MAX >> 12));
         Ok(seen(job, self.0.commands.function(&call).await?))

@@ -54,7 +54,7 @@ impl Waited {
         // The result existed already, so a store that is slow or away for a moment must not end the wait.
         let deadline = Instant::now() + app.details.limits.handler_timeout.duration();
         loop {
-            match app.dispatcher.whole_within(self.context, job_id, app.details.limits.response_bytes as usize).await {
+            match app.dispatcher.whole(self.context, job_id, app.details.limits.response_bytes as usize, deadline).await {
                 Err(dispatch::Error::Store { source, .. }) if source.may_pass() && Instant::now() < deadline => {
                     tracing::debug!(error = %source, %job_id, "a result that found no room is read once more");
                     tokio::time::sleep(PAUSE).await;
