@@ -79,7 +79,10 @@ fn child(request: &Request, rights: &SupervisorRights, steps: &Steps) -> io::Res
     drop(command);
     ours.set_read_timeout(Some(WAIT))?;
     let mut said = String::new();
-    BufReader::new(&ours).read_line(&mut said)?;
+    BufReader::new(&ours).read_line(&mut said).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => io::Error::other(format!("it was not ready within {} s", WAIT.as_secs())),
+        _ => error,
+    })?;
     match said.trim_end() {
         "" => Err(io::Error::other("it ended at once")),
         READY => Ok((child, None)),
