@@ -53,6 +53,15 @@ async def wait(seconds: float) -> str:
     return "waited"
 
 
+@worker.task("catch")
+async def catch(value: object = None) -> object:
+    note(f"began {current().id} {current().attempt}")
+    try:
+        await asyncio.sleep(600)
+    except asyncio.CancelledError:
+        return value
+
+
 @worker.task("stubborn")
 def stubborn() -> None:
     note(f"began {current().id} {current().attempt}")

@@ -151,16 +151,17 @@ def test_stops_and_time_limits_reach_tasks_also_those_that_do_not_listen(server:
 
 def test_a_task_that_obeys_and_returns_nothing_has_no_result(server: Server, hero: Hero, tmp_path: Path) -> None:
     with acting(server, tmp_path) as actor:
-        stopped, partial = submit(hero, "obey"), submit(hero, "obey", "half")
-        for job in (stopped, partial):
-            actor.saw(f"began {job.id}")
-            job.stop()
-        with pytest.raises(errors.JobStopped):
-            stopped.wait()
-        assert partial.wait().value == "half"
-        with pytest.raises(errors.JobFailed) as told:
-            submit(hero, "obey", timeout=0.5).wait()
-        assert told.value.kind == "timeout"
+        for task in ("obey", "catch"):
+            stopped, partial = submit(hero, task), submit(hero, task, "half")
+            for job in (stopped, partial):
+                actor.saw(f"began {job.id}")
+                job.stop()
+            with pytest.raises(errors.JobStopped):
+                stopped.wait()
+            assert partial.wait().value == "half"
+            with pytest.raises(errors.JobFailed) as told:
+                submit(hero, task, timeout=0.5).wait()
+            assert told.value.kind == "timeout"
         requeued = submit(hero, "obey")
         actor.saw(f"began {requeued.id}")
         actor.process.send_signal(signal.SIGTERM)

@@ -115,11 +115,12 @@ class Run:
 
     def _end(self, body: asyncio.Task[Any], why: str) -> tuple[str, ...]:
         """Returns the call that records the end. A result of the task counts, even after a stop request, except for
-        the None of a task that has seen `stopping`.
+        the None of a task that has seen `stopping` or was cancelled.
         """
         name = repr(self.job.script.strip()[:100])
         returned = body.done() and not body.cancelled() and body.exception() is None
-        if returned and not (why and self._said.obeyed and body.result() is None):
+        was_told = self._said.obeyed or self._tasks.is_async(self.job)
+        if returned and not (why and was_told and body.result() is None):
             try:
                 return "hero_finish", _written(body.result()), "json"
             except ValueError as wrong:
