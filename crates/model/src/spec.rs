@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,6 +79,8 @@ pub struct JobSpec {
 impl JobSpec {
     /// The caller of jobs whose session has no identity.
     pub const ANONYMOUS: &str = "anonymous";
+    /// The default of `timeout`.
+    pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
     /// The other jobs that this one names.
     pub fn named(&self) -> impl Iterator<Item = &JobId> {

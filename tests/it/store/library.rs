@@ -180,6 +180,8 @@ async fn what_the_functions_take_for_granted_is_what_the_program_does() {
     assert_eq!(evaluated::<String>(&redis, "return jobs.DEFAULT_TYPE", "").await, ScriptType::default().to_string());
     assert_eq!(evaluated::<Vec<String>>(&redis, "return jobs.GIVEN", "").await, Claimed::GIVEN);
     assert_eq!(evaluated::<Vec<String>>(&redis, "return jobs.ERROR", "").await, ERROR_FIELDS);
+    let timeout = evaluated::<u64>(&redis, "return jobs.DEFAULT_TIMEOUT_SECONDS", "").await;
+    assert_eq!(timeout, JobSpec::DEFAULT_TIMEOUT.as_secs());
     let late = Fetch::LATE.as_millis().to_string();
     assert_eq!(evaluated::<String>(&redis, "return tostring(request.LATE)", "").await, late);
     assert_eq!(evaluated::<u64>(&redis, "return news.STATS_SECONDS", "").await, Walked::COUNTERS_LAST.as_secs());

@@ -70,7 +70,7 @@ use crate::log_file::LogDirectory;
 use hero_access::Authority;
 use hero_audit::Audit;
 use hero_engine::Names;
-use hero_model::{Backoff, ContextId, JobError, Queue, ScriptType};
+use hero_model::{Backoff, ContextId, JobError, JobSpec, Queue, ScriptType};
 use hero_store::Store;
 use served::{Contexts, Served};
 
@@ -105,7 +105,7 @@ impl Settings {
             script_types: BTreeSet::new(),
             absent: BTreeMap::new(),
             longest_scripts: BTreeMap::new(),
-            timeout: Duration::from_secs(60),
+            timeout: JobSpec::DEFAULT_TIMEOUT,
             retry_backoff: Backoff::DEFAULT,
             log_directory,
             log_quota: 1 << 30,

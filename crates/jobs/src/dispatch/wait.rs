@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use super::create::Stored;
 use super::{Dispatcher, Error};
-use hero_model::{ContextId, JobId, JobResult, JobSpec, Reason, Status};
+use hero_model::{ContextId, JobId, JobResult, JobSpec, Reason, Seconds, Status};
 use hero_store::{JobEnd, JobView, Waiter};
 
 /// Returns the result of a job that has ended, or its failure as an error.
@@ -17,7 +17,7 @@ pub(super) fn result(id: &JobId, end: JobEnd) -> Result<JobResult, Error> {
 
 /// Returns the end of a wait. An endless one lasts a century, because clocks count no further than some centuries.
 fn after(wait: Duration) -> Instant {
-    Instant::now() + wait.min(Duration::from_secs(100 * 365 * 24 * 60 * 60))
+    Instant::now() + wait.min(Duration::from_secs_f64(Seconds::MAX))
 }
 
 /// The outcome of a wait whose job has finished.
