@@ -121,7 +121,9 @@ async fn every_reason_not_to_run_is_explained() {
     let facts = ["queue", "position", "depth", "actors", "running"].map(|fact| explanation[fact].clone());
     assert_eq!(facts, [json!("hero:q:work:type:osis"), json!(2), json!(2), json!(1), json!(1)]);
     house.store.limits().set_running(1);
-    assert_eq!(why(&second, "at_concurrency_cap").await["max_running"], 1);
+    let capped = why(&second, "at_concurrency_cap").await;
+    assert_eq!(capped["max_running"], 1);
+    assert!(capped["message"].as_str().unwrap().starts_with("context 0 runs as many jobs as it may: 1 (max_running)"), "{capped}");
     client.ok("pause_queue", json!(["osis"])).await;
     why(&second, "paused").await;
     let nobodys = start(&client, json!({"script": "1", "group": "nobodys"})).await;

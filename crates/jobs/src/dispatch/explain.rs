@@ -195,12 +195,16 @@ impl Dispatcher {
         } else if most > 0 && in_queue.running >= most {
             (
                 Reason::AtConcurrencyCap,
-                format!("{} jobs run in context {context}, as many as may (max_running); it waits until one ends", in_queue.running),
+                format!("context {context} runs as many jobs as it may: {} (max_running); it waits until one ends", in_queue.running),
             )
         } else if in_queue.depth == 0 {
             (Reason::InNoQueue, "it is in no queue: an actor may just have taken it; else it is put back within a minute".into())
         } else {
-            (Reason::AllActorsBusy, format!("all actors of {of} are busy; its queue holds {} jobs", in_queue.depth))
+            let held = match in_queue.depth {
+                1 => "no other job".to_owned(),
+                depth => format!("{depth} jobs"),
+            };
+            (Reason::AllActorsBusy, format!("all actors of {of} are busy; its queue holds {held}"))
         };
         Ok(Explanation {
             queue: Some(in_queue.queue),
