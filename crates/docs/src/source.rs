@@ -146,5 +146,6 @@ pub(super) const SECTIONS: [Section; 8] = [
         "docs/decisions/72-long-answers-are-compressed-whole-and-those-with-tokens-never.md"
         "docs/decisions/74-functions-follow-a-clock-that-was-set-back.md"
         "docs/decisions/75-what-stays-our-own-and-why.md"
+        "docs/decisions/76-what-processes-hold-is-looked-at-beside.md"
     ),
 ];

@@ -27,8 +27,8 @@ use rustix::stdio::{dup2_stderr, dup2_stdout};
 use rustix::system::sysinfo;
 
 use super::confine::{self, JobRights, JobUser, Profile, SupervisorRights};
-use super::held::{FIRST_LOOK, Held, LATER_LOOK, LATEST_LOOK, MOST_PROCESSES, of_status, pause_after};
-use super::tree::{self, Looked};
+use super::held::{Checks, Exceeded, FIRST_LOOK, LATER_LOOK, LATEST_LOOK, MOST_PROCESSES, of_status, pause_after};
+use super::tree;
 use super::{Init, OURSELVES};
 
 /// The exit code when the subreaper itself failed.
@@ -90,6 +90,16 @@ impl SubreaperReport {
     }
 }
 
+impl From<Exceeded> for SubreaperReport {
+    fn from(exceeded: Exceeded) -> Self {
+        match exceeded {
+            Exceeded::Processes => Self::TooMany,
+            Exceeded::Memory(most) => Self::TooMuchMemory(most),
+            Exceeded::Disk => unreachable!("no directory is counted here"),
+        }
+    }
+}
+
 impl fmt::Display for SubreaperReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -143,8 +153,11 @@ fn keep(args: impl IntoIterator<Item = OsString>) -> Result<(), String> {
     let init = Init::for_children()?;
     let user: JobUser = user.to_string_lossy().parse()?;
     let rights = JobRights { home: Some(home.into()), ..JobRights::new(writable, memory, user) };
+    let mut checks = Checks::start().map_err(said("no thread can be started"))?;
+    // Whoever asked for the command counts its files.
+    checks.begin(memory, None);
     let child = start(&rights, &shell_command).map_err(said("no process can be started"))?;
-    let mut subreaper = Subreaper { socket, command: Pid::from_child(&child), init: init.as_ref().map(Init::pid), memory, ended: None };
+    let mut subreaper = Subreaper { socket, command: Pid::from_child(&child), init: init.as_ref().map(Init::pid), checks, ended: None };
     let kept = subreaper.watch().map_err(said("the processes cannot be watched"));
     subreaper.clear();
     // If the server is gone, nobody reads this.
@@ -193,8 +206,7 @@ struct Subreaper {
     command: Pid,
     /// The first process of their namespace, if they have one.
     init: Option<Pid>,
-    /// The maximum memory of one process, in bytes.
-    memory: u64,
+    checks: Checks,
     /// The exit status of the command, once it has ended.
     ended: Option<ExitStatus>,
 }
@@ -205,10 +217,10 @@ impl Subreaper {
         let end = pidfd_open(self.command, PidfdFlags::empty())?;
         let deaths = deaths()?;
         let (mut look_at, mut pause, mut known) = (Instant::now() + FIRST_LOOK, FIRST_LOOK, sysinfo().procs);
-        let (mut glance, mut seen, mut looked) = (GLANCE, known, Looked::default());
+        let (mut glance, mut seen) = (GLANCE, known);
         loop {
             let left = Timespec::try_from(look_at.saturating_duration_since(Instant::now()).min(glance)).ok();
-            let mut watched = vec![PollFd::new(&self.socket, PollFlags::IN), PollFd::new(&deaths, PollFlags::IN)];
+            let mut watched = vec![PollFd::new(&self.socket, PollFlags::IN), PollFd::new(&deaths, PollFlags::IN), self.checks.awaited()];
             if self.ended.is_none() {
                 watched.push(PollFd::new(&end, PollFlags::IN));
             }
@@ -217,6 +229,9 @@ impl Subreaper {
             // Nothing is ever sent to a subreaper.
             if !watched[0].revents().is_empty() {
                 return Ok(());
+            }
+            if let Err(exceeded) = self.checks.found() {
+                return self.say(exceeded.into());
             }
             // The processes that ended are found below.
             while let Ok(Some(_)) = deaths.read_signal() {}
@@ -237,8 +252,8 @@ impl Subreaper {
                 known = if has_grown { of_machine } else { known.min(of_machine) };
                 pause = (pause * 2).min(LATER_LOOK);
                 let began = Instant::now();
-                if let Some(exceeded) = self.exceeded(&mut looked) {
-                    return self.say(exceeded);
+                if let Err(exceeded) = self.checks.count(getpid(), self.init.as_slice()) {
+                    return self.say(exceeded.into());
                 }
                 look_at = Instant::now() + pause_after(began.elapsed(), pause, LATEST_LOOK);
             }
@@ -247,15 +262,6 @@ impl Subreaper {
 
     fn say(&mut self, said: SubreaperReport) -> io::Result<()> {
         writeln!(self.socket, "{said}")
-    }
-
-    /// Returns the limit that the processes exceed, if any. The check is periodic, so for a moment they may have more.
-    fn exceeded(&self, looked: &mut Looked) -> Option<SubreaperReport> {
-        let processes = looked.fresh(getpid(), self.init.as_slice())?;
-        if processes.len() > MOST_PROCESSES {
-            return Some(SubreaperReport::TooMany);
-        }
-        Held::by(&processes, || true).too_much_memory(self.memory).map(SubreaperReport::TooMuchMemory)
     }
 
     /// Reaps the command and orphans that have ended. Returns true if no child is left.

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::walk::{self, ENTRY};
 use hero_engine::size;
-use hero_process::held::Held;
+use hero_process::held;
 use hero_process::tree;
 
 /// Time for which a measurement is valid. Other processes may write to the directory, too.
@@ -108,7 +108,7 @@ impl Space {
         let mut removed = 0;
         if !subreapers.is_empty() {
             let processes: Vec<i32> = tree::list(&subreapers).iter().map(|pid| pid.as_raw_nonzero().get()).collect();
-            removed = Held::by(&processes, || !token.is_cancelled()).removed();
+            removed = held::removed(&processes, || !token.is_cancelled());
         }
         let in_homes = match Dir::open_ambient_dir(&self.homes, ambient_authority()) {
             Ok(homes) => walk::measure(&homes, token)?,

@@ -7,10 +7,11 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 use hero::engine::{Child, Command, EngineSettings, Program, Python};
-use hero::model::{ErrorKind, JobError, Limit};
+use hero::model::ErrorKind;
 use hero::process::confine::{JobRights, JobUser, Profile};
 
 use super::confinement::{ENGINE, run_with};
+use super::held::against_a_neighbour_in;
 use super::{Bench, exists, job, settings};
 
 pub(super) const PERL: &str = "/usr/bin/perl";
@@ -192,78 +193,6 @@ async fn neither_engines_nor_jobs_that_stay_root_change_modes_owners_or_times_of
 pub(super) fn shell(memory: u64) -> EngineSettings {
     let command = Command { command: vec!["/bin/bash".into(), "{script}".into()], file: "script".into(), readable: Vec::new(), memory };
     EngineSettings { program: Program::Command(command), ..settings() }
-}
-
-/// Runs a hostile script while a neighbour runs one of its own, and expects that this one ends well, and that the engine goes on.
-async fn against_a_neighbour(bench: &mut Bench, script: &str) -> JobError {
-    against_a_neighbour_in(bench, script, "echo 1 >&3").await
-}
-
-/// The same where scripts are in another language, with one that gives 1.
-async fn against_a_neighbour_in(bench: &mut Bench, script: &str, one: &str) -> JobError {
-    let mut neighbour = Bench::with(shell(512 << 20)).await;
-    let (error, fine) = tokio::join!(bench.error(script), neighbour.run("for i in {1..30}; do sleep 0.01; done; echo fine >&3"));
-    assert_eq!(fine.result.unwrap().text, "fine", "{script}");
-    bench.revive().await;
-    assert_eq!(bench.text(one).await, "1", "{script}");
-    error
-}
-
-#[tokio::test]
-async fn a_fork_bomb_ends_with_its_job() {
-    // Without the limit it might take the whole machine for a moment.
-    if !can_try("process limit").await {
-        return;
-    }
-    let mut bench = Bench::with(shell(512 << 20)).await;
-    let error = against_a_neighbour(&mut bench, "bomb() { bomb | bomb & }; bomb; sleep 1000").await;
-    assert!(error.kind == ErrorKind::Limit && error.message.contains("more than 256 processes"), "{error:?}");
-}
-
-#[tokio::test]
-async fn the_processes_and_threads_of_a_job_are_limited_by_the_system() {
-    let mut bench = Bench::with(shell(512 << 20)).await;
-    if bench.child.confinement().contains("no process limit") {
-        println!("skipped: {}", bench.child.confinement());
-        return;
-    }
-    assert_eq!(bench.text("ulimit -u >&3").await, "1024");
-    // No more than that are there, however soon they come.
-    let code =
-        "$n = 0; while (defined(my $pid = fork)) { if (!$pid) { sleep 1000 } $n++ } print STDERR \"refused after $n\\n\"; sleep 1000";
-    let error = bench.error(&format!("exec {PERL} -e '{code}'")).await;
-    assert_eq!(error.kind, ErrorKind::Limit, "{error:?}");
-    let refused = bench.log.texts().iter().find_map(|line| line.strip_prefix("refused after ")?.parse::<u32>().ok());
-    assert!(refused.is_none_or(|count| count <= 1024), "{refused:?}");
-}
-
-#[tokio::test]
-async fn a_job_that_fills_the_disk_is_ended() {
-    for (what, fill) in [
-        ("many files", "for i in {1..10}; do head -c 200M /dev/zero > $i || exit 9; done; sleep 1000"),
-        ("files without names", "for i in {1..10}; do exec {fd}<>$i; head -c 200M /dev/zero >&$fd || exit 9; rm $i; done; sleep 1000"),
-        ("a directory closed to itself", "mkdir d; cd d; for i in {1..10}; do head -c 200M /dev/zero > $i; done; chmod 0 .; sleep 1000"),
-        ("empty files", "seq 120000 | xargs touch; sleep 1000"),
-        ("directories in each other", "for i in {1..300}; do mkdir d; cd d; done; sleep 1000"),
-    ] {
-        let mut bench = Bench::with(shell(512 << 20)).await;
-        let error = against_a_neighbour(&mut bench, fill).await;
-        assert!(error.kind == ErrorKind::Limit && error.message.contains("1 GB on the disk"), "{what}: {error:?}");
-    }
-    let mut bench = Bench::with(shell(512 << 20)).await;
-    let error = bench.error("head -c 300M /dev/zero > file").await;
-    assert!(error.message.contains("exit code"), "one file has a limit of its own: {error:?}");
-}
-
-#[tokio::test]
-async fn a_job_that_eats_memory_is_ended_whichever_of_its_processes_does() {
-    let mut bench = Bench::with(shell(64 << 20)).await;
-    let eat = format!("for i in {{1..10}}; do {PERL} -e '$x = \"a\" x 15_000_000; $y = \"b\" x 15_000_000; sleep 1000' & done; wait");
-    let error = against_a_neighbour(&mut bench, &eat).await;
-    assert_eq!((error.kind, error.limit), (ErrorKind::Limit, Some(Limit::Memory)), "{error:?}");
-    assert!(error.message.contains("256 MB of memory in all its processes"), "{error:?}");
-    let error = bench.error(&format!("exec {PERL} -e '$x = \"a\" x 500_000_000'")).await;
-    assert!(format!("{error:?}").contains("Out of memory"), "{error:?}");
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod command;
 mod confinement;
 mod constants;
 mod functions;
+mod held;
 mod heroscript;
 mod host_calls;
 mod hostile;

@@ -1,3 +1,5 @@
+use hero_process::held::Exceeded;
+
 /// Why a job was ended from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
@@ -5,8 +7,5 @@ pub(super) enum Ending {
     Timeout,
     /// It used too much processor time.
     CpuTime,
-    Processes,
-    /// It had more than this number of bytes.
-    Memory(u64),
-    Disk,
+    Exceeded(Exceeded),
 }

@@ -9,7 +9,6 @@ use rustix::system::sysinfo;
 
 use super::answer::Answer;
 use super::ending::Ending;
-use super::held::Bounds;
 use super::lines::{JobLines, Stream};
 use super::process::{Process, Status};
 use super::worker_socket::{WorkerMessage, WorkerSocket};
@@ -18,8 +17,8 @@ use crate::frame::{FromEngine, ToEngine};
 use crate::{EngineJob, Limits};
 use hero_model::Usage;
 use hero_process::Init;
-use hero_process::held::{FIRST_LOOK, LATER_LOOK, LATEST_LOOK, MOST_PROCESSES, pause_after};
-use hero_process::tree::{self, Looked};
+use hero_process::held::{Checks, FIRST_LOOK, LATER_LOOK, LATEST_LOOK, MOST_PROCESSES, pause_after};
+use hero_process::tree;
 
 /// Time for the processes of a job to end by themselves after SIGTERM.
 const GRACE: Duration = Duration::from_millis(500);
@@ -56,7 +55,8 @@ pub(super) struct Ended {
 pub(super) struct JobProcess<'a> {
     pub(super) worker: &'a mut WorkerSocket,
     pub(super) limits: &'a Limits,
-    pub(super) bounds: Bounds<'a>,
+    /// Those of this job have begun.
+    pub(super) checks: &'a mut Checks,
     /// The processes that stay when the job has ended.
     pub(super) spared: &'a [Pid],
     /// The one of them that adopts orphans of the job, if this process does not.
@@ -71,7 +71,7 @@ impl JobProcess<'_> {
         let (mut lines, mut gone) = (JobLines::new(self.limits), false);
         let (mut ending, mut kill_at) = (None, deadline);
         let (mut look_at, mut pause, mut peak_memory) = (began + FIRST_LOOK, FIRST_LOOK, 0);
-        let mut looked = Looked::default();
+        let mut exceeded = None;
         let time_before = usage::time_of_ended(adopter);
         let threads_before = sysinfo().procs;
         let ended = loop {
@@ -86,23 +86,24 @@ impl JobProcess<'_> {
                 // Counting the tasks of the whole system is cheap, and processes that start each other leave little
                 // time.
                 let are_many = usize::from(sysinfo().procs.saturating_sub(threads_before)) > MOST_PROCESSES;
-                let counts = ending.is_none() && (pause >= COUNTED || are_many);
-                let fresh = if counts { looked.fresh(getpid(), self.spared) } else { None };
+                let counts = pause >= COUNTED || are_many;
+                let counted = if counts { self.checks.count(getpid(), self.spared) } else { Ok(true) };
                 // If no process has run, none has more memory or has ended.
-                if fresh.is_some() || !counts {
+                if counted != Ok(false) {
                     peak_memory = usage::peak_memory(process.pid).max(peak_memory);
                     if pause >= COUNTED {
                         self.wait_for_orphans(process.pid);
                     }
                 }
+                exceeded = exceeded.or(counted.err());
                 if counts {
-                    ending = fresh.and_then(|processes| self.bounds.exceeded(&processes));
-                    if ending.is_some() {
-                        // A job that exceeds a limit is not asked to end.
-                        break false;
-                    }
                     look_at = look_at.max(now + pause_after(now.elapsed(), Duration::ZERO, LATEST_LOOK));
                 }
+            }
+            // A job that exceeds a limit is not asked to end, or not waited for any longer.
+            if let Some(exceeded) = exceeded {
+                ending.get_or_insert(Ending::Exceeded(exceeded));
+                break false;
             }
             // A stop sent right after its job may have arrived with it.
             while let Some(said) = self.worker.arrived() {
@@ -120,6 +121,7 @@ impl JobProcess<'_> {
                 _ => {}
             }
             let ready = self.wait(&process, kill_at.min(look_at).saturating_duration_since(now));
+            exceeded = if ready.looked { self.checks.found().err() } else { None };
             gone |= !self.worker.go_on(ready.worker);
             // Output that the worker does not read in time stays in the job's pipes.
             if self.worker.has_room() {
@@ -130,6 +132,7 @@ impl JobProcess<'_> {
                 break ready.ended;
             }
         };
+        self.checks.end();
         let own_time = usage::time_of(process.pid);
         let status = if ended { process.status() } else { None };
         let lost = if ending.is_none() && !gone { self.lost(&process, status.as_ref()) } else { None };
@@ -241,16 +244,17 @@ impl JobProcess<'_> {
 
     /// Waits until there is something to do, at most for `time`.
     fn wait(&self, process: &Process, time: Duration) -> Ready {
-        let mut watched = vec![self.worker.awaited(), PollFd::from_borrowed_fd(process.end(), PollFlags::IN)];
+        let mut watched = vec![self.worker.awaited(), PollFd::from_borrowed_fd(process.end(), PollFlags::IN), self.checks.awaited()];
         watched.extend(process.asking.awaited().map(|(socket, flags)| PollFd::from_borrowed_fd(socket, flags)));
         let pipes = [process.out.open(), process.err.open(), process.result.open()];
         let pipes = pipes.into_iter().flatten().filter(|_| self.worker.has_room());
         watched.extend(pipes.map(|pipe| PollFd::from_borrowed_fd(pipe, PollFlags::IN)));
         let timeout = Timespec::try_from(time).ok();
         if poll(&mut watched, timeout.as_ref()).is_err() {
-            return Ready { worker: PollFlags::empty(), ended: false };
+            return Ready { worker: PollFlags::empty(), ended: false, looked: false };
         }
-        Ready { worker: watched[0].revents(), ended: !watched[1].revents().is_empty() }
+        let is_ready = |at: usize| !watched[at].revents().is_empty();
+        Ready { worker: watched[0].revents(), ended: is_ready(1), looked: is_ready(2) }
     }
 
     /// Reads a piece of each pipe, and returns whether there may be more.
@@ -273,6 +277,8 @@ struct Ready {
     /// The events on the worker's socket.
     worker: PollFlags,
     ended: bool,
+    /// True if a look has ended.
+    looked: bool,
 }
 
 /// Ends everything that a job left behind, and reaps it. Orphans have become children of this process, or of the

@@ -11,7 +11,6 @@ mod cause;
 mod ending;
 mod environment;
 mod files;
-mod held;
 mod job_process;
 mod lines;
 mod process;
@@ -39,9 +38,9 @@ use super::limits::size;
 use super::{EngineJob, Limits};
 use answer::Answer;
 use files::JobFiles;
-use held::Bounds;
 use hero_model::{ErrorKind, JobError, Limit, Output, Usage};
 use hero_process::confine::{self, CONFINEMENT, JobRights, JobUser, Profile};
+use hero_process::held::Checks;
 use hero_process::{Init, OURSELVES};
 use job_process::{JobProcess, clear};
 pub use program::{Command, Program};
@@ -130,6 +129,7 @@ struct Supervisor {
     user: JobUser,
     /// `None` if the jobs have no namespace of their own.
     init: Option<Init>,
+    checks: Checks,
     /// The number of jobs that it was given.
     count: u64,
 }
@@ -146,10 +146,11 @@ impl Supervisor {
             made.push(path.clone());
             Ok::<_, String>(path)
         };
+        let checks = Checks::start().map_err(|error| format!("no thread can be started: {error}"))?;
         let jobs = make("jobs")?;
         let program = program.of_processes().ok_or("there is no program to run")?;
         let starter = program.starter(&mut SupervisorDirectories { make: &mut make, jobs: &jobs, user: &user })?;
-        Ok(Self { directory: directory.to_owned(), made, jobs, limits, starter, user, init, count: 0 })
+        Ok(Self { directory: directory.to_owned(), made, jobs, limits, starter, user, init, checks, count: 0 })
     }
 
     fn rights(&self, directory: &Path) -> JobRights {
@@ -186,11 +187,12 @@ impl Supervisor {
             Ok(process) => process,
             Err(error) => return not_started(self.init.as_ref(), job, &error),
         };
-        let bounds = Bounds { directory: &files.directory, memory: self.rights(&files.directory).memory };
+        self.checks.begin(self.rights(&files.directory).memory, Some(&files.directory));
         let init = self.init.as_ref();
         let spared: Vec<Pid> = self.starter.zygote().into_iter().chain(init.map(Init::pid)).collect();
         let answer = self.starter.answer(&self.limits);
-        let ended = JobProcess { worker, limits: &self.limits, bounds, spared: &spared, init }.watch(job, process, answer, began)?;
+        let mut running = JobProcess { worker, limits: &self.limits, checks: &mut self.checks, spared: &spared, init };
+        let ended = running.watch(job, process, answer, began)?;
         if ended.status.is_none() {
             self.starter.give_up_zygote();
         }
@@ -211,9 +213,9 @@ impl Supervisor {
         let files = files.map_err(|error| refused(unavailable("the files of the job cannot be written", &error)))?;
         let init = self.init.as_ref();
         let started = compiler.compile(&files).map_err(|error| not_started(init, job, &error))?;
-        let bounds = Bounds { directory: &files.directory, memory: compiler.memory() };
+        self.checks.begin(compiler.memory(), Some(&files.directory));
         let spared = init.map(Init::pid);
-        let mut process = JobProcess { worker, limits: &self.limits, bounds, spared: spared.as_slice(), init };
+        let mut process = JobProcess { worker, limits: &self.limits, checks: &mut self.checks, spared: spared.as_slice(), init };
         let ended = process.watch(job, started, Answer::written(&self.limits), began).map_err(Err)?;
         let done = |error| Err(Ok((Err(error), ended.usage)));
         match result::result(&ended, &self.limits) {

@@ -144,8 +144,8 @@ impl Profile {
             Self::Engine { .. } | Self::Job(_) => CapabilitySet::empty(),
             // The data directory may belong to another user.
             Self::Redis { .. } => CapabilitySet::DAC_OVERRIDE | CapabilitySet::FOWNER,
-            // It needs this to see the open files of its jobs.
-            Self::Supervisor(_) => OF_ROOT | CapabilitySet::SYS_PTRACE,
+            // It needs these to see what its jobs have open and how much of what they mapped exists.
+            Self::Supervisor(_) => OF_ROOT | CapabilitySet::SYS_PTRACE | CapabilitySet::CHECKPOINT_RESTORE,
         }
     }
 

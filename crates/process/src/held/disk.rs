@@ -1,62 +1,41 @@
-//! Resources that the processes of a job hold together, and that no limit of a single process bounds. They are checked
-//! periodically.
-
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, statat};
 
-use super::ending::Ending;
-use hero_process::closed::open_closed;
-use hero_process::held::{Held, MOST_PROCESSES};
+use super::BLOCK;
+use crate::closed::open_closed;
 
 /// The maximum size of a job's files on the disk, in bytes.
-pub(super) const MOST_BYTES: u64 = 1 << 30;
+pub const MOST_BYTES: u64 = 1 << 30;
 /// The maximum number of files and directories of a job.
-pub(super) const MOST_FILES: u64 = 100_000;
+pub const MOST_FILES: u64 = 100_000;
 /// The maximum nesting of directories. A deeper directory counts as too many files.
-pub(super) const DEEPEST: usize = 128;
-/// The unit in which the system counts the size of a file on the disk.
-const BLOCK: u64 = 512;
-
-/// The limits of a job.
-pub(super) struct Bounds<'a> {
-    /// The directory to which it writes.
-    pub(super) directory: &'a Path,
-    /// The maximum memory of one of its processes, in bytes.
-    pub(super) memory: u64,
-}
-
-impl Bounds<'_> {
-    /// Returns the limit that these processes of the job, or its files, exceed, if any.
-    pub(super) fn exceeded(&self, processes: &[i32]) -> Option<Ending> {
-        if processes.len() > MOST_PROCESSES {
-            return Some(Ending::Processes);
-        }
-        let held = Held::by(processes, || true);
-        if let Some(most) = held.too_much_memory(self.memory) {
-            return Some(Ending::Memory(most));
-        }
-        let mut files = Files { bytes: held.removed(), ..Files::default() };
-        if let Ok(directory) = open_closed(CWD, self.directory) {
-            files.add_all(&directory, 0);
-        }
-        files.are_too_many().then_some(Ending::Disk)
-    }
-}
-
-/// The files of a job counted so far.
-#[derive(Default)]
-struct Files {
-    /// Includes files without a name.
+pub const DEEPEST: usize = 128;
+/// The files below a directory, counted until there are too many.
+#[derive(Debug, Default)]
+pub(super) struct Files {
     bytes: u64,
     count: u64,
     too_deep: bool,
 }
 
 impl Files {
+    pub(super) fn below(directory: &Path) -> Self {
+        let mut files = Self::default();
+        if let Ok(directory) = open_closed(CWD, directory) {
+            files.add_all(&directory, 0);
+        }
+        files
+    }
+
     fn are_too_many(&self) -> bool {
-        self.bytes > MOST_BYTES || self.count > MOST_FILES || self.too_deep
+        self.are_too_many_with(0)
+    }
+
+    /// Whether there are too many with this number of bytes elsewhere.
+    pub(super) fn are_too_many_with(&self, others: u64) -> bool {
+        self.bytes.saturating_add(others) > MOST_BYTES || self.count > MOST_FILES || self.too_deep
     }
 
     /// Adds the content of a directory. A name that is gone, or replaced by a link, is skipped.
@@ -94,12 +73,6 @@ mod tests {
 
     use super::*;
 
-    fn counted(directory: &Path) -> Files {
-        let mut files = Files::default();
-        files.add_all(&open_closed(CWD, directory).unwrap(), 0);
-        files
-    }
-
     #[test]
     fn files_are_counted_once_wherever_they_are_and_whoever_may_read_them() {
         let directory = tempfile::tempdir().unwrap();
@@ -109,7 +82,7 @@ mod tests {
         fs::hard_link(inner.join("file"), directory.path().join("same")).unwrap();
         std::os::unix::fs::symlink("/", directory.path().join("link")).unwrap();
         fs::set_permissions(&inner, fs::Permissions::from_mode(0o000)).unwrap();
-        let files = counted(directory.path());
+        let files = Files::below(directory.path());
         assert!(files.count == 5 && (1 << 20..1 << 21).contains(&files.bytes), "{} {}", files.count, files.bytes);
         assert!(!files.are_too_many());
     }
@@ -118,8 +91,8 @@ mod tests {
     fn directories_that_lie_too_deep_are_too_many() {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir_all(directory.path().join("d/".repeat(DEEPEST))).unwrap();
-        assert!(!counted(directory.path()).are_too_many());
+        assert!(!Files::below(directory.path()).are_too_many());
         fs::create_dir_all(directory.path().join("d/".repeat(DEEPEST + 1))).unwrap();
-        assert!(counted(directory.path()).are_too_many());
+        assert!(Files::below(directory.path()).are_too_many());
     }
 }

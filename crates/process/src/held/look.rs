@@ -1,0 +1,165 @@
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::SigSet;
+
+use super::{LATEST_LOOK, pause_after};
+
+/// The stack of a thread that looks.
+const STACK: usize = 256 << 10;
+
+/// A thread that looks at processes, one look at a time, so that whoever watches them never waits: whoever changes his
+/// mappings or forks all the time can delay a look for seconds.
+pub(super) struct Look<Q, A> {
+    shared: Arc<Shared<Q, A>>,
+    /// The number of the last look.
+    number: u64,
+    /// The start of the look that runs.
+    began: Option<Instant>,
+    /// The time before which no other look begins.
+    due: Option<Instant>,
+}
+
+struct Shared<Q, A> {
+    state: Mutex<State<Q, A>>,
+    is_asked: Condvar,
+    /// The number of the look whose answer is awaited.
+    awaited: AtomicU64,
+}
+
+struct State<Q, A> {
+    asked: Option<(u64, Q)>,
+    found: Option<(u64, A, Duration)>,
+    is_over: bool,
+}
+
+impl<Q, A> Shared<Q, A> {
+    fn state(&self) -> MutexGuard<'_, State<Q, A>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the next look. Returns `None` if there will be none.
+    fn next(&self) -> Option<(u64, Q)> {
+        let mut state = self.state();
+        loop {
+            match state.asked.take() {
+                _ if state.is_over => return None,
+                Some(asked) => return Some(asked),
+                None => state = self.is_asked.wait(state).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+}
+
+impl<Q: Send + 'static, A: Send + 'static> Look<Q, A> {
+    /// Starts the thread. Start it before the processes: they may leave no room for another thread. After each look it
+    /// writes to `wake`, an eventfd. The second argument of `look` tells whether its answer is still awaited.
+    pub(super) fn start(
+        name: &str,
+        wake: Arc<OwnedFd>,
+        mut look: impl FnMut(Q, &dyn Fn() -> bool) -> A + Send + 'static,
+    ) -> io::Result<Self> {
+        let state = State { asked: None, found: None, is_over: false };
+        let shared = Arc::new(Shared { state: Mutex::new(state), is_asked: Condvar::new(), awaited: AtomicU64::new(0) });
+        let its = shared.clone();
+        let serve = move || {
+            while let Some((number, asked)) = its.next() {
+                let began = Instant::now();
+                let found = look(asked, &|| its.awaited.load(Ordering::Relaxed) == number);
+                its.state().found = Some((number, found, began.elapsed()));
+                // It is full only if nobody has read it for as long as that takes.
+                let _ = rustix::io::write(&*wake, &1_u64.to_ne_bytes());
+            }
+        };
+        // Signals are for the other threads, which may wait for them in other ways.
+        let before = SigSet::thread_get_mask()?;
+        SigSet::all().thread_block()?;
+        let started = thread::Builder::new().name(name.into()).stack_size(STACK).spawn(serve);
+        before.thread_set_mask()?;
+        started?;
+        Ok(Self { shared, number: 0, began: None, due: None })
+    }
+
+    /// Begins a look, unless one runs or ended just now.
+    pub(super) fn ask(&mut self, question: impl FnOnce() -> Q) {
+        let now = Instant::now();
+        if self.began.is_some() || self.due.is_some_and(|due| now < due) {
+            return;
+        }
+        self.number += 1;
+        self.began = Some(now);
+        self.shared.awaited.store(self.number, Ordering::Relaxed);
+        self.shared.state().asked = Some((self.number, question()));
+        self.shared.is_asked.notify_one();
+    }
+
+    /// Returns the answer of the last look, once.
+    pub(super) fn answer(&mut self) -> Option<A> {
+        let (_, found, took) = self.shared.state().found.take().filter(|(number, ..)| *number == self.number && self.began.is_some())?;
+        self.began = None;
+        self.due = Some(Instant::now() + pause_after(took, Duration::ZERO, LATEST_LOOK));
+        Some(found)
+    }
+
+    /// Whether a look runs for longer than this.
+    pub(super) fn takes_longer_than(&self, time: Duration) -> bool {
+        self.began.is_some_and(|began| began.elapsed() > time)
+    }
+
+    /// Nobody awaits the answer of the last look any more, and the next one may begin at once.
+    pub(super) fn forget(&mut self) {
+        self.shared.awaited.store(0, Ordering::Relaxed);
+        self.shared.state().asked = None;
+        (self.began, self.due) = (None, None);
+    }
+}
+
+impl<Q, A> Drop for Look<Q, A> {
+    fn drop(&mut self) {
+        self.shared.awaited.store(0, Ordering::Relaxed);
+        self.shared.state().is_over = true;
+        self.shared.is_asked.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+
+    use super::*;
+
+    #[test]
+    fn a_look_that_is_held_up_holds_up_nobody_and_its_late_answer_is_dropped() {
+        let wake = Arc::new(eventfd(0, EventfdFlags::NONBLOCK).unwrap());
+        let (release, is_released) = mpsc::channel();
+        let look = Look::start("test", wake.clone(), move |number: u32, is_awaited: &dyn Fn() -> bool| {
+            is_released.recv().unwrap();
+            (number, is_awaited())
+        });
+        let mut look = look.unwrap();
+        look.ask(|| 1);
+        assert!(look.answer().is_none() && look.takes_longer_than(Duration::ZERO));
+        look.ask(|| unreachable!("one look runs at a time"));
+        look.forget();
+        assert!(!look.takes_longer_than(Duration::ZERO));
+        look.ask(|| 2);
+        for _ in 0..2 {
+            release.send(()).unwrap();
+        }
+        let answer = loop {
+            poll(&mut [PollFd::new(&*wake, PollFlags::IN)], None).unwrap();
+            let _ = rustix::io::read(&*wake, &mut [0_u8; 8]);
+            if let Some(answer) = look.answer() {
+                break answer;
+            }
+        };
+        assert_eq!(answer, (2, true));
+        assert!(look.answer().is_none());
+    }
+}

@@ -1,0 +1,134 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::Path;
+use std::sync::LazyLock;
+
+use super::process::Process;
+use super::{BLOCK, Id, Removed};
+
+/// The bytes counted for each item that an epoll watches. It takes much less memory, but the number of these items is
+/// limited for each machine or user.
+const IN_A_WATCH: u64 = 64 << 10;
+/// The bytes counted for each lock on a part of a file. `RLIMIT_LOCKS` has no effect, and a search in a long list of
+/// locks delays the caller.
+const IN_A_LOCK: u64 = 16 << 10;
+/// The maximum number of bytes read from the list of items that an epoll watches, and of locks. Each takes one line.
+const LONGEST_LINES: u64 = 1 << 20;
+/// The capacity of a pipe.
+const IN_A_PIPE: u64 = 64 << 10;
+/// The bytes that a full socket holds. Jobs cannot raise this.
+static IN_A_SOCKET: LazyLock<u64> = LazyLock::new(|| {
+    let set = fs::read_to_string("/proc/sys/net/core/wmem_default").ok();
+    set.and_then(|bytes| bytes.trim().parse().ok()).unwrap_or(208 << 10)
+});
+
+/// What processes have open, each item once. They cannot delay who looks at it.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    /// The removed files.
+    pub(super) removed: Removed,
+    /// Pipes and sockets, by device and inode, with their bytes.
+    channels: BTreeMap<Id, u64>,
+    /// The bytes counted for these, and for what epolls watch and locks.
+    pub(super) memory: u64,
+}
+
+impl Open {
+    /// Counts what these processes have open, until `goes_on` returns false. It is called before each process.
+    pub(super) fn by(processes: &[i32], mut goes_on: impl FnMut(&Self) -> bool) -> Self {
+        let mut open = Self::default();
+        for pid in processes {
+            if !goes_on(&open) {
+                break;
+            }
+            if let Some(process) = Process::read(*pid) {
+                open.add(&process.place);
+            }
+        }
+        open
+    }
+
+    fn add(&mut self, place: &Path) {
+        for entry in fs::read_dir(place.join("fd")).into_iter().flatten().flatten() {
+            // The metadata is that of the link's target.
+            let Ok(file) = fs::metadata(entry.path()) else { continue };
+            self.memory = self.memory.saturating_add(told(place, &entry));
+            let (id, kind) = ((file.dev(), file.ino()), file.file_type());
+            let bytes = match () {
+                () if kind.is_file() && file.nlink() == 0 => {
+                    self.removed.insert(id, file.blocks() * BLOCK);
+                    continue;
+                }
+                () if kind.is_socket() => *IN_A_SOCKET,
+                () if kind.is_fifo() => IN_A_PIPE,
+                () => continue,
+            };
+            if self.channels.insert(id, bytes).is_none() {
+                self.memory = self.memory.saturating_add(bytes);
+            }
+        }
+    }
+}
+
+/// Returns the bytes counted for the items that a descriptor watches and for the locks that this process holds by it.
+fn told(place: &Path, entry: &fs::DirEntry) -> u64 {
+    let Ok(told) = fs::File::open(place.join("fdinfo").join(entry.file_name())) else { return 0 };
+    let mut lines = Vec::new();
+    let _ = told.take(LONGEST_LINES).read_to_end(&mut lines);
+    let count = |name: &[u8]| lines.split(|byte| *byte == b'\n').filter(|line| line.starts_with(name)).count() as u64;
+    count(b"tfd:").saturating_mul(IN_A_WATCH).saturating_add(count(b"lock:").saturating_mul(IN_A_LOCK))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd as _;
+
+    use super::*;
+
+    #[test]
+    fn a_file_without_a_name_counts_once_while_it_is_open() {
+        let file = tempfile::tempfile().unwrap();
+        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 1 << 20).unwrap();
+        let own = std::process::id().cast_signed();
+        let id = (file.metadata().unwrap().dev(), file.metadata().unwrap().ino());
+        let open = Open::by(&[own, own], |_| true);
+        assert!(open.removed[&id] >= 1 << 20, "{open:?}");
+        let (open, mapped) = (Removed::from([(id, 5), ((0, 1), 7)]), Removed::from([(id, 9), ((0, 2), 11)]));
+        assert_eq!(super::super::total(&open, &mapped), 5 + 7 + 11);
+        assert!(Open::by(&[own], |_| false).removed.is_empty());
+    }
+
+    #[test]
+    fn what_an_epoll_watches_and_locks_on_a_file_count() {
+        let own = [std::process::id().cast_signed()];
+        let epoll = rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC).unwrap();
+        let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let told = |descriptor: i32| {
+            let entries = fs::read_dir("/proc/self/fd").unwrap().flatten();
+            entries
+                .filter(|entry| entry.file_name() == *descriptor.to_string())
+                .map(|entry| super::told(Path::new("/proc/self"), &entry))
+                .sum::<u64>()
+        };
+        assert_eq!(told(epoll.as_raw_fd()), 0);
+        let data = rustix::event::epoll::EventData::new_u64(0);
+        rustix::event::epoll::add(&epoll, &one, data, rustix::event::epoll::EventFlags::IN).unwrap();
+        assert_eq!(told(epoll.as_raw_fd()), IN_A_WATCH);
+        assert!(Open::by(&own, |_| true).memory >= IN_A_WATCH);
+        let file = tempfile::tempfile().unwrap();
+        assert_eq!(told(file.as_raw_fd()), 0);
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        assert_eq!(told(file.as_raw_fd()), IN_A_LOCK);
+    }
+
+    #[test]
+    fn sockets_hold_memory() {
+        let own = [std::process::id().cast_signed()];
+        let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let id = fs::metadata(format!("/proc/self/fd/{}", one.as_raw_fd())).map(|found| (found.dev(), found.ino())).unwrap();
+        let open = Open::by(&own, |_| true);
+        assert!(open.channels[&id] == *IN_A_SOCKET && open.memory >= 2 * *IN_A_SOCKET, "{open:?}");
+    }
+}

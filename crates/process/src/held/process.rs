@@ -1,0 +1,61 @@
+use std::fs;
+use std::path::PathBuf;
+
+use crate::proc_file;
+
+/// A process as the system shows it.
+#[derive(Debug)]
+pub(super) struct Process {
+    /// Its directory in `/proc`. If its first thread has ended, this is the directory of another thread: the first has
+    /// no data left.
+    pub(super) place: PathBuf,
+    status: String,
+}
+
+impl Process {
+    /// Reads its state, for which nobody waits, whatever the process does.
+    pub(super) fn read(pid: i32) -> Option<Self> {
+        let read = |place: PathBuf| Some(Self { status: proc_file::read(place.join("status")).ok()?, place });
+        let first = read(PathBuf::from(format!("/proc/{pid}")))?;
+        if sum(&first.status, &["RssAnon:"]).is_some() {
+            return Some(first);
+        }
+        let threads = fs::read_dir(first.place.join("task")).into_iter().flatten().flatten();
+        let other = threads.filter_map(|thread| read(thread.path())).find(|thread| sum(&thread.status, &["RssAnon:"]).is_some());
+        other.or(Some(first))
+    }
+
+    /// Returns the sum of the lines of its status with these names, in bytes.
+    pub(super) fn sum(&self, names: &[&str]) -> u64 {
+        sum(&self.status, names).unwrap_or(0)
+    }
+
+    /// Returns its memory, including swapped memory and page tables, without memory shared by mappings. Other memory
+    /// that processes share counts for each of them.
+    pub(super) fn memory(&self) -> u64 {
+        self.sum(&["RssAnon:", "VmSwap:", "VmPTE:"])
+    }
+
+    /// Returns the same, but divides shared memory among the processes that share it, if the system reports that.
+    pub(super) fn share(&self) -> u64 {
+        let rollup = proc_file::read(self.place.join("smaps_rollup")).ok();
+        match rollup.and_then(|rollup| sum(&rollup, &["Pss_Anon:", "SwapPss:"])) {
+            Some(share) => share + self.sum(&["VmPTE:"]),
+            None => self.memory(),
+        }
+    }
+}
+
+/// Returns the sum of the lines with these names in the status of a process, in bytes. It is 0 for a process that has
+/// ended.
+pub fn of_status(pid: i32, names: &[&str]) -> u64 {
+    Process::read(pid).map_or(0, |process| process.sum(names))
+}
+
+/// Returns the sum of the lines with these names, in bytes, or `None` if there are none.
+fn sum(text: &str, names: &[&str]) -> Option<u64> {
+    let lines = text.lines().filter_map(|line| names.iter().find_map(|name| line.strip_prefix(name)));
+    let mut numbers = lines.filter_map(|kilobytes| kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok()).peekable();
+    numbers.peek()?;
+    Some(numbers.sum::<u64>() << 10)
+}

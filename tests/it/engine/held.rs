@@ -1,0 +1,144 @@
+//! What a job's processes hold together: their number, memory and files, whichever of them holds it and however it is hidden.
+
+use hero::engine::{EngineSettings, Program, Python};
+use hero::model::{ErrorKind, JobError, Limit};
+
+use super::breakouts::{PERL, can_try, shell};
+use super::{Bench, settings};
+
+/// Runs a hostile script while a neighbour runs one of its own, and expects that this one ends well, and that the engine goes on.
+async fn against_a_neighbour(bench: &mut Bench, script: &str) -> JobError {
+    against_a_neighbour_in(bench, script, "echo 1 >&3").await
+}
+
+/// The same where scripts are in another language, with one that gives 1.
+pub(super) async fn against_a_neighbour_in(bench: &mut Bench, script: &str, one: &str) -> JobError {
+    let mut neighbour = Bench::with(shell(512 << 20)).await;
+    let (error, fine) = tokio::join!(bench.error(script), neighbour.run("for i in {1..30}; do sleep 0.01; done; echo fine >&3"));
+    assert_eq!(fine.result.unwrap().text, "fine", "{script}");
+    bench.revive().await;
+    assert_eq!(bench.text(one).await, "1", "{script}");
+    error
+}
+
+#[tokio::test]
+async fn a_fork_bomb_ends_with_its_job() {
+    // Without the limit it might take the whole machine for a moment.
+    if !can_try("process limit").await {
+        return;
+    }
+    let mut bench = Bench::with(shell(512 << 20)).await;
+    let error = against_a_neighbour(&mut bench, "bomb() { bomb | bomb & }; bomb; sleep 1000").await;
+    assert!(error.kind == ErrorKind::Limit && error.message.contains("more than 256 processes"), "{error:?}");
+}
+
+#[tokio::test]
+async fn the_processes_and_threads_of_a_job_are_limited_by_the_system() {
+    let mut bench = Bench::with(shell(512 << 20)).await;
+    if bench.child.confinement().contains("no process limit") {
+        println!("skipped: {}", bench.child.confinement());
+        return;
+    }
+    assert_eq!(bench.text("ulimit -u >&3").await, "1024");
+    // No more than that are there, however soon they come.
+    let code =
+        "$n = 0; while (defined(my $pid = fork)) { if (!$pid) { sleep 1000 } $n++ } print STDERR \"refused after $n\\n\"; sleep 1000";
+    let error = bench.error(&format!("exec {PERL} -e '{code}'")).await;
+    assert_eq!(error.kind, ErrorKind::Limit, "{error:?}");
+    let refused = bench.log.texts().iter().find_map(|line| line.strip_prefix("refused after ")?.parse::<u32>().ok());
+    assert!(refused.is_none_or(|count| count <= 1024), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_job_that_fills_the_disk_is_ended() {
+    for (what, fill) in [
+        ("many files", "for i in {1..10}; do head -c 200M /dev/zero > $i || exit 9; done; sleep 1000"),
+        ("files without names", "for i in {1..10}; do exec {fd}<>$i; head -c 200M /dev/zero >&$fd || exit 9; rm $i; done; sleep 1000"),
+        ("a directory closed to itself", "mkdir d; cd d; for i in {1..10}; do head -c 200M /dev/zero > $i; done; chmod 0 .; sleep 1000"),
+        ("empty files", "seq 120000 | xargs touch; sleep 1000"),
+        ("directories in each other", "for i in {1..300}; do mkdir d; cd d; done; sleep 1000"),
+    ] {
+        let mut bench = Bench::with(shell(512 << 20)).await;
+        let error = against_a_neighbour(&mut bench, fill).await;
+        assert!(error.kind == ErrorKind::Limit && error.message.contains("1 GB on the disk"), "{what}: {error:?}");
+    }
+    let mut bench = Bench::with(shell(512 << 20)).await;
+    let error = bench.error("head -c 300M /dev/zero > file").await;
+    assert!(error.message.contains("exit code"), "one file has a limit of its own: {error:?}");
+}
+
+#[tokio::test]
+async fn a_job_that_eats_memory_is_ended_whichever_of_its_processes_does() {
+    let mut bench = Bench::with(shell(64 << 20)).await;
+    let eat = format!("for i in {{1..10}}; do {PERL} -e '$x = \"a\" x 15_000_000; $y = \"b\" x 15_000_000; sleep 1000' & done; wait");
+    let error = against_a_neighbour(&mut bench, &eat).await;
+    assert_eq!((error.kind, error.limit), (ErrorKind::Limit, Some(Limit::Memory)), "{error:?}");
+    assert!(error.message.contains("256 MB of memory in all its processes"), "{error:?}");
+    let error = bench.error(&format!("exec {PERL} -e '$x = \"a\" x 500_000_000'")).await;
+    assert!(format!("{error:?}").contains("Out of memory"), "{error:?}");
+}
+
+/// Python with 64 MB for the data of a process, so 256 MB for all.
+async fn python() -> Option<Bench> {
+    let python = Python { interpreter: "/usr/bin/python3".into(), readable: Vec::new(), memory: 64 << 20 };
+    if !python.interpreter.exists() {
+        println!("skipped: there is no {}", python.interpreter.display());
+        return None;
+    }
+    Some(Bench::with(EngineSettings { program: Program::Python(python), ..settings() }).await)
+}
+
+async fn has_too_much_memory(bench: &mut Bench, what: &str, script: &str) {
+    let error = bench.error(script).await;
+    assert_eq!((error.kind, error.limit), (ErrorKind::Limit, Some(Limit::Memory)), "{what}: {error:?}");
+    assert!(error.message.contains("256 MB of memory in all its processes"), "{what}: {error:?}");
+}
+
+#[tokio::test]
+async fn memory_counts_whatever_processes_call_themselves_and_their_files() {
+    let Some(mut bench) = python().await else { return };
+    let eat = "\nx = mmap.mmap(-1, 400 << 20)\nx.write(b'x' * (1 << 20) * 20)\nx.seek(0)\nfor _ in range(20): x.write(b'y' * (20 << 20))\ntime.sleep(1000)";
+    let named = "import ctypes, mmap, time\nctypes.CDLL(None).prctl(15, b'\\xff\\xfe')";
+    has_too_much_memory(&mut bench, "a process", &format!("{named}{eat}")).await;
+    let mapped = "import mmap, os, time\nf = os.open(b'\\xff\\xfe', os.O_RDWR | os.O_CREAT)\nos.truncate(f, 4096)\ny = mmap.mmap(f, 4096)";
+    has_too_much_memory(&mut bench, "a file", &format!("{mapped}{eat}")).await;
+}
+
+/// As root a supervisor sees how much exists of what is mapped. Else it knows only what it saw mapped, which depends on chance.
+#[tokio::test]
+async fn shared_memory_and_removed_files_count_whole_if_a_page_of_them_is_mapped() {
+    let whole = rustix::process::geteuid().is_root() && has_checkpoint_restore();
+    let Some(mut bench) = python().await.filter(|_| whole) else {
+        println!("skipped: only root with CAP_CHECKPOINT_RESTORE sees that");
+        return;
+    };
+    let keep = "import ctypes, mmap, os, time
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+def keep(size, flags, file, fill):
+    at = libc.mmap(None, size, 3, flags, file, 0)
+    fill(at, size)
+    libc.munmap(at + 4096, size - 4096)
+";
+    // Each mapping is smaller than what one process may have.
+    let memory = "for _ in range(10): keep(32 << 20, 0x21, -1, lambda at, size: ctypes.memset(at, 1, size))\ntime.sleep(1000)";
+    has_too_much_memory(&mut bench, "memory", &format!("{keep}{memory}")).await;
+    let files = "for _ in range(7):
+    file = os.open('file', os.O_RDWR | os.O_CREAT)
+    os.unlink('file')
+    for _ in range(200): os.write(file, b'x' * (1 << 20))
+    keep(1 << 20, 1, file, lambda at, size: None)
+    os.close(file)
+time.sleep(1000)";
+    let error = bench.error(&format!("{keep}{files}")).await;
+    assert!(error.kind == ErrorKind::Limit && error.message.contains("1 GB on the disk"), "{error:?}");
+}
+
+/// Whether this process has CAP_CHECKPOINT_RESTORE.
+fn has_checkpoint_restore() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap();
+    u64::from_str_radix(effective.trim(), 16).unwrap() & 1 << 40 != 0
+}
