@@ -24,7 +24,7 @@ from websockets.protocol import State
 from websockets.uri import parse_uri
 
 from hero import errors, models
-from hero._core.link import Beginning, host_of
+from hero._core.link import Beginning, address_of, host_of
 from hero.aio import Hero
 
 JOB = "d89ab59b-b3f5-4480-8b9e-72c165c1585c"
@@ -64,7 +64,15 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(Hero: Any, url: st
     assert "secret" not in str(told.value) and "'h" in str(told.value) and "HERO_TOKEN" in str(told.value)
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "mailto:x", "localhost", "localhost:", "ws://", "ws://a b", "a:800000000", "unix://"])
+ADDRESSES = json.loads((Path(__file__).parents[2] / "addresses.json").read_text())
+
+
+@pytest.mark.parametrize(("given", "meant"), ADDRESSES["read"].items())
+def test_an_address_means_the_same_in_each_client(given: str, meant: str) -> None:
+    assert address_of(given) == meant
+
+
+@pytest.mark.parametrize("url", [*ADDRESSES["wrong"], "unix://"])
 def test_what_is_no_address_is_told_when_the_client_is_made(Hero: Any, url: str) -> None:
     with pytest.raises(errors.ConnectError, match="ws://"):
         Hero(url)

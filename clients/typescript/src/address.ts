@@ -33,8 +33,8 @@ export const addressOf = (given: string | undefined, overHttp = false): string =
   const [, scheme, rest = ""] = /^(?:([a-z]+):\/\/)?(.*)$/is.exec(url) ?? [];
   const known = scheme === undefined ? "ws" : schemes[scheme.toLowerCase() as keyof typeof schemes];
   const whole = `${known}://${rest}`;
-  // `URL` reads ws:///x as ws://x, and accepts the port 0.
-  const hasPlace = !/^[/?#]|^$|^[^/?#]*:0+(?:[/?#]|$)/.test(rest) && URL.canParse(whole);
+  // `URL` reads ws:///x as ws://x, leaves white space out, and accepts the port 0 and none behind the colon.
+  const hasPlace = !/^[/?#]|^$|[\s\p{Cc}]|^[^/?#]*:0*(?:[/?#]|$)/u.test(rest) && URL.canParse(whole);
   if (!known || !hasPlace || (scheme === undefined && !/^[^/]+:\d+$/.test(url))) {
     throw new TypeError(
       `${JSON.stringify(url)} is no address of a server: write ws://127.0.0.1:8700, wss://host, or host:port`,

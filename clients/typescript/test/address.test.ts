@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, expect, inject, test, vi } from "vitest";
+import addresses from "../../addresses.json" with { type: "json" };
+import { addressOf } from "../src/address.js";
 import { connectHttp, createHttpClient } from "../src/http.js";
 import { connect, ConnectionFailed, createClient, ping, webSocket } from "../src/index.js";
 import { failure } from "./support.js";
@@ -46,21 +48,15 @@ test("the token of the environment is shown unless the program shows who calls",
   });
 });
 
+test("an address means the same in each client", () => {
+  for (const [given, meant] of Object.entries(addresses.read)) {
+    expect(addressOf(given), given).toBe(meant);
+    expect(addressOf(given, true), given).toBe(meant.replace(/^ws/, "http"));
+  }
+});
+
 test("what is no address is told at once, with what would be one", () => {
-  for (const wrong of [
-    "",
-    "localhost",
-    "ftp://127.0.0.1",
-    "ws://",
-    "127.0.0.1:",
-    "ws://a b",
-    "localhost:80000000",
-    "ws:///x",
-    "ws://h:0",
-    "ws://h:00/",
-    "h:0",
-    "ws://?x",
-  ]) {
+  for (const wrong of addresses.wrong) {
     expect(() => connect(wrong), wrong).toThrow(/is no address of a server: write ws:/);
     expect(() => connectHttp(wrong), wrong).toThrow(/is no address of a server: write ws:/);
   }

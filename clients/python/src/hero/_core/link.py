@@ -24,6 +24,10 @@ from .call import Options
 from .wire import as_object, error_of, parse, request
 
 START = "start one with `hero serve`, or name another: Hero(url), HERO_SERVER"
+PLACE = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[^\[\]:]+)(?::\d+)?", re.ASCII)
+"""The host of an address, with or without a port."""
+BLANK = re.compile(r"[\s\x00-\x1f\x7f]")
+"""White space and control characters."""
 LOCAL = "ws://localhost/"
 """What requests over a unix socket name as the server."""
 TOO_LARGE = 1009
@@ -75,7 +79,8 @@ def address_of(url: str) -> str:
     with contextlib.suppress(ValueError):
         parts = urlsplit(whole)
         scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
-        if scheme in ("ws", "wss") and parts.hostname and parts.port != 0 and " " not in whole:
+        # `urlsplit` leaves line breaks out, and accepts a port without a colon, or a colon without a port.
+        if scheme in ("ws", "wss") and PLACE.fullmatch(parts.netloc) and parts.port != 0 and not BLANK.search(whole):
             return urlunsplit(parts._replace(scheme=scheme))
     raise errors.ConnectError(
         f"{url!r} is no address of a server: write ws://127.0.0.1:8700, wss://host, host:port, or unix:///path/hero.sock"

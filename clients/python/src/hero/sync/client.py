@@ -78,7 +78,7 @@ class Hero(Methods):
     ) -> None:
         authority = ca or os.environ.get("HERO_CA")
         options = Options(
-            url=address_of(url or os.environ.get("HERO_SERVER") or DEFAULT_URL),
+            url=address_of(os.environ.get("HERO_SERVER") or DEFAULT_URL if url is None else url),
             token=token or os.environ.get("HERO_TOKEN") or None,
             ca=os.fspath(authority) if authority else None,
             reconnect=reconnect,
