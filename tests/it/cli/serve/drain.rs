@@ -138,6 +138,8 @@ async fn a_server_that_is_told_to_drain_takes_no_jobs_and_ends_when_those_that_r
     let later = start(&client, spec("3")).await;
     assert_eq!(client.get_status(CONTEXT, &later).await.unwrap(), Status::Dispatched);
     assert_eq!(client.drain_server(PATIENCE).await.unwrap(), 1);
+    let log = server.log();
+    assert!(log.contains("a caller asks this server to drain") && log.contains("peer=127.0.0.1:"), "{log}");
     let _: serde_json::Value = client.call_named("set_object", serde_json::json!(["flags", {"id": "go"}])).await.unwrap();
     // Not even a grace of nothing cuts it.
     assert_eq!(client.wait_job(CONTEXT, &long, PATIENCE).await.unwrap().output, "done");

@@ -10,8 +10,8 @@ use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
 use crate::methods::tag;
-use hero_model::Seconds;
 use hero_model::api::Draining;
+use hero_model::{JobSpec, Seconds};
 
 /// Has this server take no jobs any more and end when those that run here have ended, for a restart that disturbs nobody. `/readyz` says 503 from now on. What
 /// is created meanwhile waits for other servers, or for this one to come back; calls are answered until the end.
@@ -46,7 +46,14 @@ impl Method for DrainServer {
         Concern::Server
     }
 
-    async fn call(self, app: &App, _: &Session) -> Result<Draining, Error> {
+    async fn call(self, app: &App, session: &Session) -> Result<Draining, Error> {
+        let caller = session.caller_id();
+        tracing::info!(
+            caller = caller.as_deref().unwrap_or(JobSpec::ANONYMOUS),
+            peer = %session.peer(),
+            timeout = ?self.timeout.duration(),
+            "a caller asks this server to drain"
+        );
         let running = (app.drain)(self.timeout.duration());
         Ok(Draining { running: u32::try_from(running).unwrap_or(u32::MAX) })
     }
