@@ -151,7 +151,7 @@ async fn a_wait_that_runs_out_says_why_in_every_state() {
     let running = start(&client, json!(["loop {}"])).await;
     is(&client, &running, "started").await;
     waits(&running, "started", "osis:default:1 runs it since").await;
-    waits(&start(&client, json!(["1"])).await, "dispatched", "all actors of osis are busy; its queue holds no other job").await;
+    waits(&start(&client, json!(["1"])).await, "dispatched", "all actors of osis are busy; its queue holds 1 job").await;
     client.ok("stop_job", json!([running])).await;
 }
 

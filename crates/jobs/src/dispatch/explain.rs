@@ -201,7 +201,7 @@ impl Dispatcher {
             (Reason::InNoQueue, "it is in no queue: an actor may just have taken it; else it is put back within a minute".into())
         } else {
             let held = match in_queue.depth {
-                1 => "no other job".to_owned(),
+                1 => "1 job".to_owned(),
                 depth => format!("{depth} jobs"),
             };
             (Reason::AllActorsBusy, format!("all actors of {of} are busy; its queue holds {held}"))
