@@ -160,6 +160,15 @@ async fn a_job_makes_processes_and_pairs_of_sockets_but_no_other_socket() {
         // Who asks for room at once is told to write.
         let said = perl(&job, "syscall(285, fileno(STDOUT), 1, 0, 1 << 40) >= 0 and exit 1; print 0 + $!").await;
         assert_eq!(String::from_utf8_lossy(&said.stdout), "95", "{said:?}");
+        // A byte of a file in a pipe or socket would keep megabytes of it in memory.
+        for (what, call) in [
+            ("sendfile", "40, fileno(B), fileno(F), 0, 1"),
+            ("splice", "275, fileno(F), 0, fileno(B), 0, 1, 0"),
+            ("tee", "276, fileno(A), fileno(B), 1, 0"),
+        ] {
+            let said = perl(&job, &format!("pipe(A, B); open(F, '<', '{PERL}'); syscall({call}) >= 0 and exit 1; print 0 + $!")).await;
+            assert_eq!(String::from_utf8_lossy(&said.stdout), "22", "{what}: {said:?}");
+        }
     }
     let fine = perl(&job, "socketpair(A, B, 1, 1, 0) or exit 1; my $pid = fork; exit 0 if $pid == 0; waitpid($pid, 0); print 'fine'").await;
     assert_eq!(String::from_utf8_lossy(&fine.stdout), "fine", "{fine:?}");

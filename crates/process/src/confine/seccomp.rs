@@ -216,11 +216,15 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
     }
     refused.apply(libc::EPERM)?;
     if !matches!(profile, Profile::Redis { .. }) {
-        // It takes any amount of disk at once, before a check. A program that learns that the file system cannot do it
-        // writes instead.
-        let mut slow = Refused::default();
-        slow.always(&[libc::SYS_fallocate]);
-        slow.apply(libc::EOPNOTSUPP)?;
+        // The first takes any amount of disk at once, before a check. By the others a byte in a pipe or socket keeps
+        // megabytes of a file in memory. A program that learns that this cannot be done reads and writes instead.
+        let not_here: [(&[c_long], i32); 2] =
+            [(&[libc::SYS_fallocate], libc::EOPNOTSUPP), (&[libc::SYS_sendfile, libc::SYS_splice, libc::SYS_tee], libc::EINVAL)];
+        for (calls, error) in not_here {
+            let mut refused = Refused::default();
+            refused.always(calls);
+            refused.apply(error)?;
+        }
     }
     // The last filter, because no further one can be set after it.
     apply_filter(&call::filter(kind)?).map_err(|error| error.to_string())
