@@ -131,6 +131,8 @@ sleep 1
 found=0
 for process in /proc/[0-9]*; do if tr '\0' ' ' < "$process/cmdline" 2> /dev/null | grep -q '/s 4242'; then found=1; fi; done
 result "$found" "a program of mode 0111 ends with its job"
+said=$(run --type bash -e 'cp "$(command -v sleep)" s; chmod 0111 s; ./s 25')
+[[ $said == *"a program that its user may not read"* ]] && result 0 "it does not hide what it has open" || { result 1 "it does not hide what it has open"; echo "$said" | tail -n 3; }
 before=$(stat -c '%a %n' "$data" "$data"/* | sort)
 run --type bash -e "chmod 777 $data $data/*; true" > /dev/null
 [ "$before" = "$(stat -c '%a %n' "$data" "$data"/* | sort)" ] && result 0 "modes of the data directory stay" || result 1 "modes of the data directory stay"

@@ -14,15 +14,15 @@ pub use checks::{Checks, Exceeded};
 pub use disk::{DEEPEST, MOST_BYTES, MOST_FILES};
 pub use process::of_status;
 
-use memory::Memory;
-use open::Open;
-
 /// The maximum number of processes that may run together for a job.
 pub const MOST_PROCESSES: usize = 256;
 /// The maximum memory of these processes together, as a multiple of the limit of one process.
 pub const MEMORIES: u64 = 4;
 /// The unit in which the system counts the size of a file on the disk.
 const BLOCK: u64 = 512;
+
+/// What a job did that was ended for [`Exceeded::Hidden`].
+pub const HIDES: &str = "ran a program that its user may not read, so what that has open cannot be counted: chmod u+r";
 
 /// The time after which processes are counted for the first time. It is short because most processes are. Later checks
 /// are less frequent, depending on the time that they take.
@@ -42,15 +42,6 @@ type Removed = BTreeMap<Id, u64>;
 /// Returns the pause after a check that took this long: at least `least` and at most `most`.
 pub fn pause_after(look: Duration, least: Duration, most: Duration) -> Duration {
     (look * LOOKING).clamp(least, most)
-}
-
-/// Returns the bytes on the disk of removed files that these processes have open or mapped. Stops as soon as
-/// `is_awaited` returns false.
-pub fn removed(processes: &[i32], is_awaited: impl Fn() -> bool) -> u64 {
-    let mut removed = Memory::default();
-    removed.look(processes, |_| is_awaited());
-    let open = Open::by(processes, |_| is_awaited());
-    total(&open.removed, &removed.removed)
 }
 
 /// Returns the bytes of these files, each once.

@@ -70,6 +70,8 @@ pub enum SubreaperReport {
     TooMany,
     /// All processes together had more than this number of bytes of memory, so all were killed.
     TooMuchMemory(u64),
+    /// A process hid what it had open, so all were killed.
+    Hidden,
     /// No process is left. This is the usage.
     Used(Used),
 }
@@ -84,6 +86,7 @@ impl SubreaperReport {
         }
         match line.strip_prefix(TOO_MUCH_MEMORY) {
             _ if line == "too many" => Some(Self::TooMany),
+            _ if line == "hidden" => Some(Self::Hidden),
             Some(most) => most.parse().ok().map(Self::TooMuchMemory),
             None => line.parse().ok().map(Self::Ended),
         }
@@ -95,6 +98,7 @@ impl From<Exceeded> for SubreaperReport {
         match exceeded {
             Exceeded::Processes => Self::TooMany,
             Exceeded::Memory(most) => Self::TooMuchMemory(most),
+            Exceeded::Hidden => Self::Hidden,
             Exceeded::Disk => unreachable!("no directory is counted here"),
         }
     }
@@ -105,6 +109,7 @@ impl fmt::Display for SubreaperReport {
         match self {
             Self::Ended(code) => write!(f, "{code}"),
             Self::TooMany => f.write_str("too many"),
+            Self::Hidden => f.write_str("hidden"),
             Self::TooMuchMemory(most) => write!(f, "{TOO_MUCH_MEMORY}{most}"),
             Self::Used(used) => write!(f, "{USED}{} {}", used.cpu_us, used.peak_memory),
         }
@@ -319,6 +324,7 @@ mod tests {
         for said in [
             SubreaperReport::Ended(137),
             SubreaperReport::TooMany,
+            SubreaperReport::Hidden,
             SubreaperReport::TooMuchMemory(1 << 30),
             SubreaperReport::Used(Used { cpu_us: 12, peak_memory: 34 }),
         ] {

@@ -3,6 +3,7 @@
 //!
 //! That finds everything if the process above adopts orphans (a *subreaper*), as the supervisors of job processes do.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::thread;
@@ -67,7 +68,8 @@ impl Process {
     }
 }
 
-/// Returns everything below `roots`, except the spared processes. Processes below a spared one are included.
+/// Returns everything below `roots`, except the spared processes, the newest first: who looks at processes one by one
+/// is most likely late for those. Processes below a spared one are included.
 fn below(roots: &[Pid], spared: &[Pid]) -> Vec<Process> {
     let mut all: BTreeMap<i32, Process> = Process::all().map(|process| (process.pid, process)).collect();
     // A process whose parent ended while `/proc` was read has another parent by now.
@@ -90,6 +92,7 @@ fn below(roots: &[Pid], spared: &[Pid]) -> Vec<Process> {
         }
     }
     found.retain(|process| !is_spared(process.pid, spared));
+    found.sort_by_key(|process| Reverse((process.started, process.pid)));
     found
 }
 

@@ -191,7 +191,7 @@ async fn watch(subreaper: &mut RunningCommand, out: ChildStdout, err: ChildStder
     match said {
         Some(SubreaperReport::Ended(code)) => Ok((code, out, err)),
         said => match said.and_then(exceeded) {
-            Some(exceeded) => Err(format!("the command was ended: it had more than {exceeded}")),
+            Some(exceeded) => Err(format!("the command was ended: {exceeded}")),
             None => Err(format!("the command was ended from outside: {}", err.text.lines().next_back().unwrap_or("nobody said why"))),
         },
     }

@@ -20,7 +20,7 @@ use super::space::{Counted, Space};
 use hero_engine::size;
 use hero_model::excerpt;
 use hero_process::cgroup::Group;
-use hero_process::held::{MEMORIES, MOST_PROCESSES};
+use hero_process::held::{HIDES, MEMORIES, MOST_PROCESSES};
 use hero_process::keep::{SubreaperReport, Used};
 use hero_process::{Spawner, keep, tree};
 
@@ -240,7 +240,7 @@ async fn listen(socket: OwnedReadHalf, tell: oneshot::Sender<SubreaperReport>, r
                 (Some(tell), _) => drop(tell.send(said)),
                 // The command itself had already ended.
                 (None, Some(exceeded)) => {
-                    reports.lock().unwrap_or_else(PoisonError::into_inner).ended(&format!("it had more than {exceeded}"));
+                    reports.lock().unwrap_or_else(PoisonError::into_inner).ended(&exceeded);
                 }
                 (None, None) => {}
             },
@@ -249,13 +249,14 @@ async fn listen(socket: OwnedReadHalf, tell: oneshot::Sender<SubreaperReport>, r
     }
 }
 
-/// Returns the limit that the processes of a command exceeded, if they were ended for that.
+/// Returns why the processes of a command were ended, if they were.
 pub(super) fn exceeded(said: SubreaperReport) -> Option<String> {
     match said {
-        SubreaperReport::TooMany => Some(format!("{MOST_PROCESSES} processes")),
+        SubreaperReport::TooMany => Some(format!("it had more than {MOST_PROCESSES} processes")),
         SubreaperReport::TooMuchMemory(most) => {
-            Some(format!("{} of memory in all its processes: {MEMORIES} times what one may have", size(most)))
+            Some(format!("it had more than {} of memory in all its processes: {MEMORIES} times what one may have", size(most)))
         }
+        SubreaperReport::Hidden => Some(format!("it {HIDES}")),
         SubreaperReport::Ended(_) | SubreaperReport::Used(_) => None,
     }
 }

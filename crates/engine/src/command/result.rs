@@ -10,7 +10,7 @@ use super::job_process::Ended;
 use crate::Limits;
 use crate::limits::{FIXED, cpu_time_is_over, result_is_too_long, size};
 use hero_model::{ErrorKind, JobError, Json, Limit, Output, OutputFormat, exact};
-use hero_process::held::{DEEPEST, Exceeded, MEMORIES, MOST_BYTES, MOST_FILES, MOST_PROCESSES};
+use hero_process::held::{DEEPEST, Exceeded, HIDES, MEMORIES, MOST_BYTES, MOST_FILES, MOST_PROCESSES};
 
 /// The exit code of `hero exec` if it cannot execute the program.
 const NOT_STARTED: i32 = 125;
@@ -46,6 +46,7 @@ fn ended_early(ending: Ending, limits: &Limits) -> JobError {
         }
         Ending::Exceeded(Exceeded::Processes) => had_more(format!("{MOST_PROCESSES} processes ({FIXED})")),
         Ending::Exceeded(Exceeded::Memory(most)) => too_much_memory(most),
+        Ending::Exceeded(Exceeded::Hidden) => JobError::new(ErrorKind::Limit, format!("the job {HIDES}")),
         Ending::Exceeded(Exceeded::Disk) => {
             let (bytes, what) = (size(MOST_BYTES), "files and directories");
             had_more(format!("{bytes} on the disk, or {MOST_FILES} {what}, or directories nested deeper than {DEEPEST} ({FIXED})"))

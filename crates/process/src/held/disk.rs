@@ -21,10 +21,11 @@ pub(super) struct Files {
 }
 
 impl Files {
-    pub(super) fn below(directory: &Path) -> Self {
+    /// Counts the files below a directory, until there are too many or `is_awaited` returns false.
+    pub(super) fn below(directory: &Path, is_awaited: &dyn Fn() -> bool) -> Self {
         let mut files = Self::default();
         if let Ok(directory) = open_closed(CWD, directory) {
-            files.add_all(&directory, 0);
+            files.add_all(&directory, 0, is_awaited);
         }
         files
     }
@@ -39,13 +40,13 @@ impl Files {
     }
 
     /// Adds the content of a directory. A name that is gone, or replaced by a link, is skipped.
-    fn add_all(&mut self, directory: &OwnedFd, depth: usize) {
+    fn add_all(&mut self, directory: &OwnedFd, depth: usize, is_awaited: &dyn Fn() -> bool) {
         if depth > DEEPEST {
             self.too_deep = true;
         }
         let Ok(entries) = Dir::read_from(directory) else { return };
         for entry in entries.flatten() {
-            if self.are_too_many() {
+            if self.are_too_many() || !is_awaited() {
                 return;
             }
             let name = entry.file_name();
@@ -56,11 +57,11 @@ impl Files {
             self.count += 1;
             // A file with several names is found once by each of them.
             let names = i64::try_from(stat.st_nlink).unwrap_or(i64::MAX).max(1);
-            self.bytes = self.bytes.saturating_add((stat.st_blocks / names).cast_unsigned() * BLOCK);
+            self.bytes = self.bytes.saturating_add((stat.st_blocks / names).cast_unsigned().saturating_mul(BLOCK));
             if FileType::from_raw_mode(stat.st_mode) == FileType::Directory
                 && let Ok(inner) = open_closed(directory, name)
             {
-                self.add_all(&inner, depth + 1);
+                self.add_all(&inner, depth + 1, is_awaited);
             }
         }
     }
@@ -82,7 +83,7 @@ mod tests {
         fs::hard_link(inner.join("file"), directory.path().join("same")).unwrap();
         std::os::unix::fs::symlink("/", directory.path().join("link")).unwrap();
         fs::set_permissions(&inner, fs::Permissions::from_mode(0o000)).unwrap();
-        let files = Files::below(directory.path());
+        let files = Files::below(directory.path(), &|| true);
         assert!(files.count == 5 && (1 << 20..1 << 21).contains(&files.bytes), "{} {}", files.count, files.bytes);
         assert!(!files.are_too_many());
     }
@@ -91,8 +92,8 @@ mod tests {
     fn directories_that_lie_too_deep_are_too_many() {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir_all(directory.path().join("d/".repeat(DEEPEST))).unwrap();
-        assert!(!Files::below(directory.path()).are_too_many());
+        assert!(!Files::below(directory.path(), &|| true).are_too_many());
         fs::create_dir_all(directory.path().join("d/".repeat(DEEPEST + 1))).unwrap();
-        assert!(Files::below(directory.path()).are_too_many());
+        assert!(Files::below(directory.path(), &|| true).are_too_many());
     }
 }

@@ -9,6 +9,8 @@ use nix::sys::signal::SigSet;
 
 use super::{LATEST_LOOK, pause_after};
 
+/// The number of looks that are asked for while one runs, before it is said to take long.
+const DECLINED: u32 = 5;
 /// The stack of a thread that looks.
 const STACK: usize = 256 << 10;
 
@@ -20,6 +22,8 @@ pub(super) struct Look<Q, A> {
     number: u64,
     /// The start of the look that runs.
     began: Option<Instant>,
+    /// The number of looks that were asked for since.
+    declined: u32,
     /// The time before which no other look begins.
     due: Option<Instant>,
 }
@@ -35,6 +39,17 @@ struct State<Q, A> {
     asked: Option<(u64, Q)>,
     found: Option<(u64, A, Duration)>,
     is_over: bool,
+}
+
+/// Ends this process if its thread panics. Without the thread a limit would hold no more, and nobody would notice.
+struct AbortOnPanic;
+
+impl Drop for AbortOnPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            std::process::abort();
+        }
+    }
 }
 
 impl<Q, A> Shared<Q, A> {
@@ -67,6 +82,7 @@ impl<Q: Send + 'static, A: Send + 'static> Look<Q, A> {
         let shared = Arc::new(Shared { state: Mutex::new(state), is_asked: Condvar::new(), awaited: AtomicU64::new(0) });
         let its = shared.clone();
         let serve = move || {
+            let _guard = AbortOnPanic;
             while let Some((number, asked)) = its.next() {
                 let began = Instant::now();
                 let found = look(asked, &|| its.awaited.load(Ordering::Relaxed) == number);
@@ -81,16 +97,21 @@ impl<Q: Send + 'static, A: Send + 'static> Look<Q, A> {
         let started = thread::Builder::new().name(name.into()).stack_size(STACK).spawn(serve);
         before.thread_set_mask()?;
         started?;
-        Ok(Self { shared, number: 0, began: None, due: None })
+        Ok(Self { shared, number: 0, began: None, declined: 0, due: None })
     }
 
     /// Begins a look, unless one runs or ended just now.
     pub(super) fn ask(&mut self, question: impl FnOnce() -> Q) {
         let now = Instant::now();
-        if self.began.is_some() || self.due.is_some_and(|due| now < due) {
+        if self.is_running() {
+            self.declined = self.declined.saturating_add(1);
+            return;
+        }
+        if self.due.is_some_and(|due| now < due) {
             return;
         }
         self.number += 1;
+        self.declined = 0;
         self.began = Some(now);
         self.shared.awaited.store(self.number, Ordering::Relaxed);
         self.shared.state().asked = Some((self.number, question()));
@@ -105,9 +126,19 @@ impl<Q: Send + 'static, A: Send + 'static> Look<Q, A> {
         Some(found)
     }
 
-    /// Whether a look runs for longer than this.
+    pub(super) fn is_running(&self) -> bool {
+        self.began.is_some()
+    }
+
+    /// Whether a look runs for longer than this, in which others were asked for. So the time in which nothing of this
+    /// process ran does not count.
     pub(super) fn takes_longer_than(&self, time: Duration) -> bool {
-        self.began.is_some_and(|began| began.elapsed() > time)
+        self.declined >= DECLINED && self.began.is_some_and(|began| began.elapsed() > time)
+    }
+
+    /// The next look may begin at once after the last one.
+    pub(super) fn hurry(&mut self) {
+        self.due = None;
     }
 
     /// Nobody awaits the answer of the last look any more, and the next one may begin at once.
@@ -144,8 +175,11 @@ mod tests {
         });
         let mut look = look.unwrap();
         look.ask(|| 1);
-        assert!(look.answer().is_none() && look.takes_longer_than(Duration::ZERO));
-        look.ask(|| unreachable!("one look runs at a time"));
+        for _ in 0..DECLINED {
+            assert!(look.answer().is_none() && !look.takes_longer_than(Duration::ZERO));
+            look.ask(|| unreachable!("one look runs at a time"));
+        }
+        assert!(look.takes_longer_than(Duration::ZERO) && !look.takes_longer_than(Duration::MAX));
         look.forget();
         assert!(!look.takes_longer_than(Duration::ZERO));
         look.ask(|| 2);

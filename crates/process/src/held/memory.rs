@@ -10,21 +10,26 @@ use crate::proc_file;
 
 /// The maximum number of bytes read from lists of mappings. A program has about 100 mappings, one per line.
 const LONGEST_LISTS: u64 = 32 << 20;
+/// The maximum number of objects in a look. To read the size of one waits for the process, too.
+const MOST_OBJECTS: usize = 8192;
 
 /// The memory of processes, shared memory, and removed files that they have mapped. Who reads this waits for processes
 /// that change their mappings or fork at that time.
 ///
-/// How much of an object exists can be read by root. Else the end of its longest mapping counts that was ever seen while
-/// one of its mappings was there: a process may remove a mapping and keep the object by a short one.
-#[derive(Debug, Default)]
+/// How much of an object exists can be read with `CAP_CHECKPOINT_RESTORE` in the first user namespace. Else the end of
+/// its longest mapping counts that was ever seen while one of its mappings was there: a process may remove a mapping and
+/// keep the object by a short one.
+#[derive(Debug)]
 pub(super) struct Memory {
     /// Shared memory and removed files that are mapped.
     objects: BTreeMap<Id, Object>,
     processes: Vec<Process>,
     /// Bytes of shared memory.
     shared: u64,
-    /// The removed files that were found mapped last, as far as they are known.
-    pub(super) removed: Removed,
+    /// The number of objects found in this look.
+    found: usize,
+    /// True if the sizes of objects can be read.
+    reads_sizes: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -32,79 +37,119 @@ struct Object {
     bytes: u64,
     /// True if it is memory and no file.
     is_memory: bool,
-    /// The look that found it last.
+    /// True if this look has found it.
     found: bool,
 }
 
 impl Memory {
-    /// Looks at these processes, until `goes_on` returns false. It is called before each process.
+    pub(super) fn new() -> Self {
+        let own = fs::read_dir("/proc/self/map_files").ok().and_then(|mut mapped| mapped.next()?.ok());
+        Self::reading_sizes(own.is_some_and(|own| fs::metadata(own.path()).is_ok()))
+    }
+
+    fn reading_sizes(reads_sizes: bool) -> Self {
+        Self { objects: BTreeMap::new(), processes: Vec::new(), shared: 0, found: 0, reads_sizes }
+    }
+
+    /// Looks at these processes, until `goes_on` returns false. It is called before each process and each object.
     pub(super) fn look(&mut self, processes: &[i32], mut goes_on: impl FnMut(&Self) -> bool) {
-        self.processes.clear();
-        self.shared = 0;
-        self.objects.values_mut().for_each(|object| object.found = false);
+        self.begin();
         let mut patience = LONGEST_LISTS;
-        let mut is_whole = true;
         for pid in processes {
             if !goes_on(self) {
-                is_whole = false;
                 break;
             }
             let Some(process) = Process::read(*pid) else { continue };
-            if self.add_mapped(&process.place, &mut patience).is_err() {
+            if self.add_mapped(&process.place, &mut patience, &mut goes_on).is_err() {
                 // Nobody may read the mappings of this program. The size of its mapped shared memory is known.
                 self.shared = self.shared.saturating_add(process.sum(&["RssShmem:"]));
             }
             self.processes.push(process);
         }
-        if is_whole {
+        if goes_on(self) {
             self.objects.retain(|_, object| object.found);
         }
-        self.removed = self.objects.iter().filter(|(_, object)| !object.is_memory).map(|(id, object)| (*id, object.bytes)).collect();
     }
 
-    /// Returns the maximum number of bytes that the processes may have together, [`MEMORIES`] times `memory`, if they
-    /// have more, with `others` that they have elsewhere.
-    ///
-    /// Memory that holds files does not count. Shared memory, such as that of forks, is divided among the processes if
-    /// the system reports that.
-    pub(super) fn too_much(&self, memory: u64, others: u64) -> Option<u64> {
-        let most = memory.saturating_mul(MEMORIES);
-        let have_more = |of: fn(&Process) -> u64| {
-            let own = self.processes.iter().map(of).fold(others, u64::saturating_add);
-            own.saturating_add(self.shared) > most
-        };
-        // The second check is slower.
-        (have_more(Process::memory) && have_more(Process::share)).then_some(most)
+    fn begin(&mut self) {
+        self.processes.clear();
+        (self.shared, self.found) = (0, 0);
+        self.objects.values_mut().for_each(|object| object.found = false);
     }
 
-    fn add_mapped(&mut self, place: &Path, patience: &mut u64) -> io::Result<()> {
+    /// Returns the removed files that were found mapped last, as far as they are known.
+    pub(super) fn removed(&self) -> Removed {
+        let files = self.objects.iter().filter(|(_, object)| !object.is_memory);
+        files.map(|(id, object)| (*id, object.bytes)).collect()
+    }
+
+    /// Returns the bytes of shared memory found so far.
+    pub(super) fn shared(&self) -> u64 {
+        self.shared
+    }
+
+    /// Returns the memory of the processes, with shared memory, as if they shared no other. If that is more than `most`,
+    /// also returns it with memory such as that of forks divided among the processes that share it, if the system
+    /// reports that, which is slower.
+    pub(super) fn sums(&self, most: u64) -> Sums {
+        let sum = |of: fn(&Process) -> u64| self.processes.iter().map(of).fold(self.shared, u64::saturating_add);
+        let alone = sum(Process::memory);
+        Sums { alone, together: if alone > most { sum(Process::share).min(alone) } else { alone } }
+    }
+
+    fn add_mapped(&mut self, place: &Path, patience: &mut u64, goes_on: &mut impl FnMut(&Self) -> bool) -> io::Result<()> {
         let lines = proc_file::read_at_most(place.join("maps"), *patience)?;
         *patience = patience.saturating_sub(lines.len() as u64);
-        if *patience == 0 {
+        for mapped in lines.lines().filter_map(Mapped::read) {
+            if !goes_on(self) {
+                break;
+            }
+            self.add(&mapped, || fs::metadata(place.join("map_files").join(&mapped.range)));
+        }
+        if *patience == 0 || self.found > MOST_OBJECTS {
             // A process with this many mappings tries to avoid the check.
             self.shared = u64::MAX;
-        }
-        for mapped in lines.lines().filter_map(Mapped::read) {
-            // The metadata is that of the object.
-            let whole = fs::metadata(place.join("map_files").join(&mapped.range)).ok().map(|object| object.blocks() * BLOCK);
-            self.add(&mapped, whole);
         }
         Ok(())
     }
 
-    /// Adds an object of which `whole` bytes exist, if that is known.
-    fn add(&mut self, mapped: &Mapped, whole: Option<u64>) {
-        let object = self.objects.entry(mapped.id).or_insert(Object { bytes: 0, is_memory: mapped.is_memory, found: false });
-        let before = if object.found { object.bytes } else { 0 };
-        object.bytes = whole.unwrap_or(mapped.end.max(object.bytes));
-        object.found = true;
-        if object.is_memory {
-            self.shared = self.shared.saturating_sub(before).saturating_add(object.bytes);
+    /// Adds an object. `whole` reads its metadata, once in a look.
+    fn add(&mut self, mapped: &Mapped, whole: impl FnOnce() -> io::Result<fs::Metadata>) {
+        let known = self.objects.get(&mapped.id).copied();
+        let found = known.filter(|object| object.found);
+        if found.is_some() && self.reads_sizes {
+            return;
+        }
+        self.found += usize::from(found.is_none());
+        let before = known.map_or(0, |object| object.bytes);
+        let bytes = match self.reads_sizes {
+            // If the mapping is gone meanwhile, the next look finds what is left.
+            true => whole().map_or(before, |object| object.blocks().saturating_mul(BLOCK)),
+            false => mapped.end.max(before),
+        };
+        self.objects.insert(mapped.id, Object { bytes, is_memory: mapped.is_memory, found: true });
+        if mapped.is_memory {
+            self.shared = self.shared.saturating_sub(found.map_or(0, |object| object.bytes)).saturating_add(bytes);
         }
     }
 }
 
-/// A shared mapping of a file or memory that has no name any more.
+/// The bytes of memory of processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Sums {
+    /// As if each had its memory alone.
+    pub(super) alone: u64,
+    /// With memory that they share counted once.
+    pub(super) together: u64,
+}
+
+/// Returns the maximum number of bytes that processes may have together, if they have more.
+pub(super) fn too_much(bytes: u64, of_one: u64) -> Option<u64> {
+    let most = of_one.saturating_mul(MEMORIES);
+    (bytes > most).then_some(most)
+}
+
+/// A mapping that keeps what it maps: shared memory, or a file that has no name any more.
 struct Mapped {
     /// Its addresses, as `map_files` writes them.
     range: String,
@@ -116,22 +161,30 @@ struct Mapped {
 }
 
 impl Mapped {
-    /// Reads a line such as `7f0d-7f0e rw-s 00000000 00:01 1031 /dev/zero (deleted)`.
+    /// Reads a line such as `7f0d-7f0e rw-s 00000000 00:01 1031    /dev/zero (deleted)`. A private mapping keeps a file,
+    /// too.
     fn read(line: &str) -> Option<Self> {
-        // A process may name its shared memory.
-        let is_named = line.ends_with(']') && line.contains(" [anon_shmem:");
-        let path = if is_named { line } else { line.strip_suffix(" (deleted)")? };
-        let mut fields = path.split_ascii_whitespace();
-        let (from, to) = fields.next()?.split_once('-')?;
+        let mut rest = line;
+        let mut field = || {
+            let (field, after) = rest.split_once(' ')?;
+            rest = after.trim_start_matches(' ');
+            Some(field)
+        };
         let number = |text: &str| u64::from_str_radix(text, 16).ok();
+        let (from, to) = field()?.split_once('-')?;
         let (from, to) = (number(from)?, number(to)?);
-        fields.next().filter(|rights| rights.ends_with('s'))?;
-        let offset = number(fields.next()?)?;
-        let (major, minor) = fields.next()?.split_once(':')?;
+        let is_shared = field()?.ends_with('s');
+        let offset = number(field()?)?;
+        let (major, minor) = field()?.split_once(':')?;
         let device = rustix::fs::makedev(number(major)?.try_into().ok()?, number(minor)?.try_into().ok()?);
-        let is_memory = is_named || path.ends_with(" /dev/zero") || path.contains(" /memfd:") || path.contains(" /SYSV");
+        let inode = field()?.parse().ok()?;
+        // A process may name its shared memory. No other name begins so: those of files begin with a slash.
+        let is_named = rest.starts_with("[anon_shmem:") && is_shared;
+        let path = if is_named { rest } else { rest.strip_suffix(" (deleted)")? };
+        let is_memory =
+            is_named || matches!(path, "/dev/zero" | "/anon_hugepage") || path.starts_with("/memfd:") || path.starts_with("/SYSV");
         let end = offset.saturating_add(to.checked_sub(from)?);
-        Some(Self { range: format!("{from:x}-{to:x}"), id: (device, fields.next()?.parse().ok()?), end, is_memory })
+        Some(Self { range: format!("{from:x}-{to:x}"), id: (device, inode), end, is_memory })
     }
 }
 
@@ -147,14 +200,14 @@ mod tests {
         assert_eq!(read(zero), found(1031, 0x11000, true));
         assert_eq!(read("7f00000000-7f00010000 r--s 00000000 fe:00 77 /tmp/a b (deleted)"), found(77, 0x10000, false));
         assert_eq!(read("7f00000000-7f00010000 rw-s 00000000 00:01 1031 [anon_shmem:a (b)]"), found(1031, 0x10000, true));
+        assert_eq!(read("7f00000000-7f00010000 r--p 00000000 fe:00 77 /tmp/a (deleted)"), found(77, 0x10000, false));
+        // A job gives its files any name.
+        for name in ["/w/memfd:a (deleted)", "/w/a [anon_shmem:b] (deleted)", "/w/ /memfd:a (deleted)"] {
+            assert_eq!(read(&format!("7f00000000-7f00010000 rw-s 00000000 fe:00 77 {name}")), found(77, 0x10000, false), "{name}");
+        }
         let low = Mapped::read("00010000-00020000 rw-s 00000000 00:01 1031 /dev/zero (deleted)").unwrap();
         assert_eq!(low.range, "10000-20000");
-        for other in [
-            "7f00000000-7f00010000 rw-p 00000000 fe:00 77 /tmp/a (deleted)",
-            "7f00000000-7f00010000 rw-s 00000000 fe:00 77 /tmp/a",
-            "7f00000000-7f00010000 rw-p 00000000 00:00 0",
-            " (deleted)",
-        ] {
+        for other in ["7f00000000-7f00010000 rw-s 00000000 fe:00 77 /tmp/a", "7f00000000-7f00010000 rw-p 00000000 00:00 0", " (deleted)"] {
             assert!(read(other).is_none(), "{other}");
         }
     }
@@ -162,35 +215,48 @@ mod tests {
     #[test]
     fn an_object_counts_with_its_longest_mapping_as_long_as_one_is_there() {
         let mapped = |end| Mapped { range: String::new(), id: (1, 1), end, is_memory: true };
-        let mut memory = Memory::default();
-        memory.add(&mapped(5000), None);
-        memory.add(&mapped(1000), None);
-        assert_eq!(memory.shared, 5000);
-        let next = |memory: &mut Memory| {
-            memory.shared = 0;
-            memory.objects.values_mut().for_each(|object| object.found = false);
-        };
-        next(&mut memory);
-        memory.add(&mapped(1000), None);
-        assert_eq!((memory.shared, memory.too_much(1024, 0)), (5000, Some(4096)));
-        // Root sees what exists of it.
-        next(&mut memory);
-        memory.add(&mapped(1000), Some(3000));
-        memory.add(&mapped(9000), Some(3000));
-        assert_eq!((memory.shared, memory.too_much(1024, 0), memory.too_much(1024, 2000)), (3000, None, Some(4096)));
+        let refused = || Err(io::Error::from(io::ErrorKind::PermissionDenied));
+        let mut memory = Memory::reading_sizes(false);
+        memory.add(&mapped(5000), refused);
+        memory.add(&mapped(1000), refused);
+        assert_eq!(memory.shared(), 5000);
+        memory.begin();
+        memory.add(&mapped(1000), refused);
+        memory.add(&mapped(6000), refused);
+        memory.add(&mapped(2000), refused);
+        assert_eq!(memory.shared(), 6000);
         // Without a mapping it is gone, and its number may be that of another.
         memory.look(&[], |_| true);
-        memory.add(&mapped(1000), None);
-        assert_eq!(memory.shared, 1000);
+        memory.add(&mapped(1000), refused);
+        assert_eq!(memory.shared(), 1000);
     }
 
     #[test]
-    fn processes_have_too_much_memory_together() {
+    fn where_sizes_can_be_read_an_object_counts_with_what_exists_of_it() {
+        let mapped = |end| Mapped { range: String::new(), id: (1, 1), end, is_memory: true };
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![1; 1 << 20]).unwrap();
+        let gone = || Err(io::Error::from(io::ErrorKind::NotFound));
+        let mut memory = Memory::reading_sizes(true);
+        memory.add(&mapped(4 << 30), || fs::metadata(file.path()));
+        memory.add(&mapped(4 << 30), gone);
+        let size = memory.shared();
+        assert!((1 << 20..2 << 20).contains(&size), "{size}");
+        memory.begin();
+        memory.add(&mapped(4 << 30), gone);
+        assert_eq!(memory.shared(), size);
+    }
+
+    #[test]
+    fn the_memory_of_processes_is_added_up() {
         let own = std::process::id().cast_signed();
-        let mut memory = Memory::default();
+        let mut memory = Memory::new();
         memory.look(&[own], |_| true);
-        assert_eq!((memory.too_much(1024, 0), memory.too_much(u64::MAX, 0)), (Some(4096), None));
+        let sums = memory.sums(u64::MAX);
+        assert!(sums.alone > 4096 && sums.alone == sums.together, "{sums:?}");
+        assert!(memory.sums(0).together <= sums.alone);
         memory.look(&[own], |_| false);
-        assert_eq!((memory.too_much(0, 0), memory.too_much(0, 1)), (None, Some(0)));
+        assert_eq!(memory.sums(0), Sums::default());
+        assert_eq!((too_much(4097, 1024), too_much(4096, 1024), too_much(u64::MAX, u64::MAX)), (Some(4096), None, None));
     }
 }

@@ -1,9 +1,11 @@
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 use std::sync::LazyLock;
+use std::thread;
+use std::time::Duration;
 
 use super::process::Process;
 use super::{BLOCK, Id, Removed};
@@ -16,6 +18,10 @@ const IN_A_WATCH: u64 = 64 << 10;
 const IN_A_LOCK: u64 = 16 << 10;
 /// The maximum number of bytes read from the list of items that an epoll watches, and of locks. Each takes one line.
 const LONGEST_LINES: u64 = 1 << 20;
+/// How often and after which pause to try to read what a process has open: while it starts a program or ends, that may
+/// not be read for a moment.
+const TRIES: usize = 5;
+const PAUSE: Duration = Duration::from_millis(1);
 /// The capacity of a pipe.
 const IN_A_PIPE: u64 = 64 << 10;
 /// The bytes that a full socket holds. Jobs cannot raise this.
@@ -29,47 +35,74 @@ static IN_A_SOCKET: LazyLock<u64> = LazyLock::new(|| {
 pub(super) struct Open {
     /// The removed files.
     pub(super) removed: Removed,
+    /// Their bytes.
+    pub(super) removed_bytes: u64,
     /// Pipes and sockets, by device and inode, with their bytes.
     channels: BTreeMap<Id, u64>,
     /// The bytes counted for these, and for what epolls watch and locks.
     pub(super) memory: u64,
+    /// True if a process hides what it has open, because it runs a program that its user may not read.
+    pub(super) is_hidden: bool,
 }
 
 impl Open {
-    /// Counts what these processes have open, until `goes_on` returns false. It is called before each process.
+    /// Counts what these processes have open, until `goes_on` returns false. It is called before each descriptor: what
+    /// an epoll watches can take a tenth of a second.
     pub(super) fn by(processes: &[i32], mut goes_on: impl FnMut(&Self) -> bool) -> Self {
         let mut open = Self::default();
-        for pid in processes {
-            if !goes_on(&open) {
-                break;
-            }
-            if let Some(process) = Process::read(*pid) {
-                open.add(&process.place);
+        for process in processes.iter().filter_map(|pid| Process::read(*pid)) {
+            // A program may remove its own file.
+            open.add_file(fs::metadata(process.place.join("exe")).ok().as_ref());
+            let Ok(entries) = entries(&process) else {
+                open.is_hidden = true;
+                return open;
+            };
+            for entry in entries.into_iter().flatten().flatten() {
+                if !goes_on(&open) {
+                    return open;
+                }
+                open.add(&process.place, &entry);
             }
         }
         open
     }
 
-    fn add(&mut self, place: &Path) {
-        for entry in fs::read_dir(place.join("fd")).into_iter().flatten().flatten() {
-            // The metadata is that of the link's target.
-            let Ok(file) = fs::metadata(entry.path()) else { continue };
-            self.memory = self.memory.saturating_add(told(place, &entry));
-            let (id, kind) = ((file.dev(), file.ino()), file.file_type());
-            let bytes = match () {
-                () if kind.is_file() && file.nlink() == 0 => {
-                    self.removed.insert(id, file.blocks() * BLOCK);
-                    continue;
-                }
-                () if kind.is_socket() => *IN_A_SOCKET,
-                () if kind.is_fifo() => IN_A_PIPE,
-                () => continue,
-            };
-            if self.channels.insert(id, bytes).is_none() {
-                self.memory = self.memory.saturating_add(bytes);
-            }
+    fn add(&mut self, place: &Path, entry: &fs::DirEntry) {
+        // The metadata is that of the link's target.
+        let Ok(file) = fs::metadata(entry.path()) else { return };
+        self.memory = self.memory.saturating_add(told(place, entry));
+        let (id, kind) = ((file.dev(), file.ino()), file.file_type());
+        let bytes = match () {
+            () if kind.is_socket() => *IN_A_SOCKET,
+            () if kind.is_fifo() => IN_A_PIPE,
+            () => return self.add_file(Some(&file)),
+        };
+        if self.channels.insert(id, bytes).is_none() {
+            self.memory = self.memory.saturating_add(bytes);
         }
     }
+
+    /// Adds a file, if it has no name any more.
+    fn add_file(&mut self, file: Option<&fs::Metadata>) {
+        let Some(file) = file.filter(|file| file.file_type().is_file() && file.nlink() == 0) else { return };
+        let bytes = file.blocks().saturating_mul(BLOCK);
+        let before = self.removed.insert((file.dev(), file.ino()), bytes).unwrap_or(0);
+        self.removed_bytes = self.removed_bytes.saturating_sub(before).saturating_add(bytes);
+    }
+}
+
+/// Returns the entries for what a process has open, or `None` if it has ended. Fails if that may not be read, which also
+/// happens while a process ends.
+fn entries(process: &Process) -> io::Result<Option<fs::ReadDir>> {
+    for _ in 0..TRIES {
+        match fs::read_dir(process.place.join("fd")) {
+            Ok(entries) => return Ok(Some(entries)),
+            Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Ok(None),
+            Err(_) if !process.is_there() => return Ok(None),
+            Err(_) => thread::sleep(PAUSE),
+        }
+    }
+    Err(io::ErrorKind::PermissionDenied.into())
 }
 
 /// Returns the bytes counted for the items that a descriptor watches and for the locks that this process holds by it.

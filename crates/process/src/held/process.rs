@@ -1,13 +1,13 @@
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::proc_file;
 
 /// A process as the system shows it.
 #[derive(Debug)]
 pub(super) struct Process {
-    /// Its directory in `/proc`. If its first thread has ended, this is the directory of another thread: the first has
-    /// no data left.
+    /// Its directory in `/proc`. If its first thread has ended, this is that of another thread, because the first has
+    /// no data left. `/proc` does not list it, but has it with everything that a process has.
     pub(super) place: PathBuf,
     status: String,
 }
@@ -21,8 +21,14 @@ impl Process {
             return Some(first);
         }
         let threads = fs::read_dir(first.place.join("task")).into_iter().flatten().flatten();
-        let other = threads.filter_map(|thread| read(thread.path())).find(|thread| sum(&thread.status, &["RssAnon:"]).is_some());
+        let mut threads = threads.filter_map(|thread| read(Path::new("/proc").join(thread.file_name())));
+        let other = threads.find(|thread| sum(&thread.status, &["RssAnon:"]).is_some());
         other.or(Some(first))
+    }
+
+    /// Whether it still has memory, or has ended.
+    pub(super) fn is_there(&self) -> bool {
+        proc_file::read(self.place.join("status")).is_ok_and(|status| sum(&status, &["RssAnon:"]).is_some())
     }
 
     /// Returns the sum of the lines of its status with these names, in bytes.
@@ -57,5 +63,5 @@ fn sum(text: &str, names: &[&str]) -> Option<u64> {
     let lines = text.lines().filter_map(|line| names.iter().find_map(|name| line.strip_prefix(name)));
     let mut numbers = lines.filter_map(|kilobytes| kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok()).peekable();
     numbers.peek()?;
-    Some(numbers.sum::<u64>() << 10)
+    Some(numbers.fold(0, u64::saturating_add).saturating_mul(1 << 10))
 }
