@@ -2,6 +2,7 @@
 
 mod checks;
 mod disk;
+mod files;
 mod look;
 mod memory;
 mod open;
@@ -22,7 +23,7 @@ pub const MEMORIES: u64 = 4;
 const BLOCK: u64 = 512;
 
 /// What a job did that was ended for [`Exceeded::Hidden`].
-pub const HIDES: &str = "ran a program that its user may not read, so what that has open cannot be counted: chmod u+r";
+pub const HIDES: &str = "ran a program that its user may not read, so what that has open cannot be counted: let it read that";
 
 /// The time after which processes are counted for the first time. It is short because most processes are. Later checks
 /// are less frequent, depending on the time that they take.

@@ -16,8 +16,6 @@ use hero_process::tree;
 
 /// Time for which a measurement is valid. Other processes may write to the directory, too.
 const FRESH: Duration = Duration::from_secs(10);
-/// The maximum number of measurements for a write for which there seems to be no room.
-const TRIES: usize = 3;
 /// Time for the processes of commands to be looked at. They can delay that, and then what was found before counts.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Files are rounded up to this size.
@@ -32,13 +30,11 @@ pub(super) struct Space {
     /// The directory of the jobs' homes, which count, too.
     homes: PathBuf,
     known: Mutex<Option<SizeReading>>,
-    /// The bytes reserved so far.
-    taken: AtomicU64,
     /// The subreapers of commands that work with the files. Removed files that their processes hold open still take
     /// room.
     subreapers: Mutex<Vec<Pid>>,
-    /// Looks at these files, once there was a command.
-    checks: Mutex<Option<Checks>>,
+    /// Looks at these files, once there was a command, with the subreapers whose processes it looks at.
+    checks: Mutex<Option<(Checks, Vec<Pid>)>>,
 }
 
 /// Makes removed files count that the processes below a subreaper hold open, until it is dropped.
@@ -64,14 +60,7 @@ struct SizeReading {
 
 impl Space {
     pub(super) fn new(quota: u64, homes: PathBuf) -> Self {
-        Self {
-            quota: AtomicU64::new(quota),
-            homes,
-            known: Mutex::default(),
-            taken: AtomicU64::new(0),
-            subreapers: Mutex::default(),
-            checks: Mutex::default(),
-        }
+        Self { quota: AtomicU64::new(quota), homes, known: Mutex::default(), subreapers: Mutex::default(), checks: Mutex::default() }
     }
 
     /// Sets the quota, in bytes.
@@ -86,53 +75,30 @@ impl Space {
 
     /// Reserves room for this number of additional bytes.
     pub(super) fn take_more(&self, root: &Dir, bytes: u64, token: &CancellationToken) -> Result<(), String> {
-        if self.fits(bytes) {
-            return Ok(());
-        }
-        for _ in 0..TRIES {
-            // Others write meanwhile: this takes as long as the directory is large.
-            let before = self.taken.load(Ordering::Relaxed);
-            let measured = self.measure(root, token)?;
-            let meanwhile = self.taken.load(Ordering::Relaxed).saturating_sub(before);
-            self.know(Some(measured.saturating_add(meanwhile)));
-            if self.fits(bytes) {
-                return Ok(());
-            }
-            // What they wrote may have been measured, too.
-            if meanwhile == 0 {
-                break;
-            }
-        }
-        Err(self.full())
-    }
-
-    /// Reserves room for this number of bytes if there is some, as far as is known.
-    fn fits(&self, bytes: u64) -> bool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(now) = known.as_mut().filter(|known| known.at.elapsed() < FRESH) else { return false };
-        let with = now.bytes.saturating_add(bytes);
-        let fits = with <= self.quota.load(Ordering::Relaxed);
-        if fits {
-            now.bytes = with;
-            self.taken.fetch_add(bytes, Ordering::Relaxed);
+        let fits = |known: &SizeReading| known.bytes.saturating_add(bytes) <= self.quota.load(Ordering::Relaxed);
+        let mut now = match *known {
+            Some(fresh) if fresh.at.elapsed() < FRESH && fits(&fresh) => fresh,
+            _ => SizeReading { bytes: self.measure(root, token)?, at: Instant::now() },
+        };
+        let has_room = fits(&now);
+        if has_room {
+            now.bytes = now.bytes.saturating_add(bytes);
         }
-        fits
-    }
-
-    fn know(&self, bytes: Option<u64>) {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = bytes.map(|bytes| SizeReading { bytes, at: Instant::now() });
+        *known = Some(now);
+        if has_room { Ok(()) } else { Err(self.full()) }
     }
 
     /// Measures everything, and returns an error if it exceeds the quota.
     pub(super) fn check(&self, root: &Dir, token: &CancellationToken) -> Result<(), String> {
         let bytes = self.measure(root, token)?;
-        self.know(Some(bytes));
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(SizeReading { bytes, at: Instant::now() });
         if bytes > self.quota.load(Ordering::Relaxed) { Err(self.full()) } else { Ok(()) }
     }
 
     /// Makes the next write measure again, because another process wrote.
     pub(super) fn forget(&self) {
-        self.know(None);
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Also counts removed files that the processes below this subreaper hold open.
@@ -141,29 +107,49 @@ impl Space {
         Counted { space: self.clone(), subreaper }
     }
 
-    /// Returns the bytes of all files, or of some as soon as these exceed the quota.
+    /// Returns the bytes of all files, or of those with a name as soon as these exceed the quota.
     fn measure(&self, root: &Dir, token: &CancellationToken) -> Result<u64, String> {
+        let quota = self.quota.load(Ordering::Relaxed);
+        let named = self.named(root, token)?;
+        let subreapers = self.subreapers().clone();
+        if subreapers.is_empty() || named > quota {
+            return Ok(named);
+        }
+        let removed = self.removed(subreapers)?;
+        let all = named.saturating_add(removed);
+        if removed == 0 || all <= quota {
+            return Ok(all);
+        }
+        // A file that lost its name meanwhile was counted twice.
+        Ok(self.named(root, token)?.saturating_add(removed))
+    }
+
+    /// Returns the bytes of the files that have a name.
+    fn named(&self, root: &Dir, token: &CancellationToken) -> Result<u64, String> {
         let in_homes = match Dir::open_ambient_dir(&self.homes, ambient_authority()) {
             Ok(homes) => walk::measure(&homes, token)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
             Err(error) => return Err(format!("what jobs have in their homes cannot be measured: {error}")),
         };
-        let named = walk::measure(root, token)?.saturating_add(in_homes);
-        let subreapers = self.subreapers().clone();
-        if subreapers.is_empty() || named > self.quota.load(Ordering::Relaxed) {
-            return Ok(named);
-        }
-        let processes: Vec<i32> = tree::list(&subreapers).iter().map(|pid| pid.as_raw_nonzero().get()).collect();
-        Ok(named.saturating_add(self.removed(processes)?))
+        Ok(walk::measure(root, token)?.saturating_add(in_homes))
     }
 
-    /// Returns the bytes of removed files that these processes have open or mapped.
-    fn removed(&self, processes: Vec<i32>) -> Result<u64, String> {
+    /// Returns the bytes of removed files that the processes below these have open or mapped.
+    fn removed(&self, subreapers: Vec<Pid>) -> Result<u64, String> {
+        let processes = tree::list(&subreapers).iter().map(|pid| pid.as_raw_nonzero().get()).collect();
         let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
-        if checks.is_none() {
-            *checks = Some(Checks::start().map_err(|error| format!("what commands hold open cannot be measured: {error}"))?);
+        let (checks, of) = match checks.as_mut() {
+            Some(checks) => checks,
+            None => {
+                let started = Checks::start().map_err(|error| format!("what commands hold open cannot be measured: {error}"))?;
+                checks.insert((started, Vec::new()))
+            }
+        };
+        if *of != subreapers {
+            checks.begin(u64::MAX, None);
+            *of = subreapers;
         }
-        Ok(checks.as_mut().map_or(0, |checks| checks.removed(processes, PATIENCE)))
+        Ok(checks.removed(processes, PATIENCE))
     }
 
     fn subreapers(&self) -> MutexGuard<'_, Vec<Pid>> {

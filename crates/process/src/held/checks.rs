@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::process::Pid;
 
-use super::disk::Files;
+use super::files::{FilesAnswer, FilesQuestion, TooMany, look_at_files};
 use super::look::Look;
 use super::memory::{Memory, Sums, too_much};
-use super::open::Open;
-use super::{LATEST_LOOK, MEMORIES, MOST_PROCESSES, Removed, of_status, total};
+use super::process::Process;
+use super::{MEMORIES, MOST_PROCESSES, Removed, total};
 use crate::tree::Looked;
 
 /// After this time a look at memory is not waited for any more. The memory that it found last counts, with all that the
 /// processes have more by now, as if they shared none of it.
 const OVERDUE: Duration = Duration::from_secs(5);
-/// After this multiple of it, they have too much: they may hide shared memory by delaying the look.
-const HOPELESS: u32 = 4;
+/// After this time they have too much: they may hide shared memory by delaying the look.
+const HOPELESS: Duration = Duration::from_secs(20);
 
 /// A limit that processes exceed together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +42,7 @@ pub struct Checks {
     files: Look<FilesQuestion, FilesAnswer>,
     memory: Look<MemoryQuestion, MemoryAnswer>,
     overdue: Duration,
+    hopeless: Duration,
     /// An eventfd to which the threads write.
     wake: Arc<OwnedFd>,
     looked: Looked,
@@ -63,27 +64,20 @@ struct Found {
     open: Removed,
     /// The removed files that they had mapped.
     mapped: Arc<Removed>,
+    /// The look at memory that found these.
+    mapped_in: u64,
     memory: Sums,
+    /// A process that hid what it had open.
+    hidden: Option<i32>,
+    /// The look at memory after which there are still too many files, if there were too many only with those that were
+    /// mapped: they may be gone meanwhile.
+    doubted_until: Option<u64>,
 }
 
 impl fmt::Debug for Checks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Checks").field("job", &self.job).field("last", &self.last).finish_non_exhaustive()
     }
-}
-
-struct FilesQuestion {
-    processes: Arc<[i32]>,
-    directory: Option<Arc<Path>>,
-    mapped: Arc<Removed>,
-    of_one: u64,
-}
-
-struct FilesAnswer {
-    memory: u64,
-    removed: Removed,
-    are_too_many: bool,
-    is_hidden: bool,
 }
 
 struct MemoryQuestion {
@@ -102,7 +96,7 @@ impl Checks {
     /// Starts the threads. Call it before there are processes.
     pub fn start() -> io::Result<Self> {
         let mut of_job = (0, Memory::new());
-        Self::with(OVERDUE, move |question, is_awaited| {
+        Self::with(OVERDUE, HOPELESS, move |question, is_awaited| {
             // An object of another job may have the number of one of this job.
             if of_job.0 != question.job {
                 of_job = (question.job, Memory::new());
@@ -115,12 +109,17 @@ impl Checks {
         })
     }
 
-    fn with(overdue: Duration, memory: impl FnMut(MemoryQuestion, &dyn Fn() -> bool) -> MemoryAnswer + Send + 'static) -> io::Result<Self> {
+    fn with(
+        overdue: Duration,
+        hopeless: Duration,
+        memory: impl FnMut(MemoryQuestion, &dyn Fn() -> bool) -> MemoryAnswer + Send + 'static,
+    ) -> io::Result<Self> {
         let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         Ok(Self {
             files: Look::start("files", wake.clone(), |question, is_awaited| look_at_files(&question, is_awaited))?,
             memory: Look::start("memory", wake.clone(), memory)?,
             overdue,
+            hopeless,
             wake,
             looked: Looked::default(),
             job: 0,
@@ -155,8 +154,8 @@ impl Checks {
         if self.memory.takes_longer_than(self.overdue) {
             self.add_up(&processes)?;
         }
-        if self.memory.takes_longer_than(self.overdue * HOPELESS) {
-            self.check_memory(u64::MAX)?;
+        if self.memory.takes_longer_than(self.hopeless) {
+            return Err(Exceeded::Memory(self.of_one.saturating_mul(MEMORIES)));
         }
         self.look(processes.into());
         Ok(true)
@@ -172,9 +171,8 @@ impl Checks {
 
     /// Adds up the memory of these processes, for which nobody waits.
     fn add_up(&self, processes: &[i32]) -> Result<(), Exceeded> {
-        let status = |process: &i32| of_status(*process, &["RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"]);
-        let alone = processes.iter().map(status).fold(0, u64::saturating_add);
-        let more = alone.saturating_sub(self.last.memory.alone);
+        let shown = |pid: &i32| Process::read(*pid).map_or(0, |process| process.shown());
+        let more = processes.iter().map(shown).fold(0, u64::saturating_add).saturating_sub(self.last.memory.shown);
         self.check_memory(self.last.memory.together.saturating_add(more))
     }
 
@@ -192,26 +190,40 @@ impl Checks {
     pub fn found(&mut self) -> Result<(), Exceeded> {
         // It may not have been written to.
         let _ = rustix::io::read(&*self.wake, &mut [0_u8; 8]);
-        if let Some(answer) = self.files.answer() {
-            (self.last.of_open, self.last.open) = (answer.memory, answer.removed);
-            if answer.are_too_many {
-                return Err(Exceeded::Disk);
-            }
-            if answer.is_hidden {
-                return Err(Exceeded::Hidden);
-            }
-            // A look at memory may take long.
-            self.check_memory(0)?;
-        }
-        if let Some(answer) = self.memory.answer() {
-            (self.last.memory, self.last.mapped) = (answer.sums, answer.removed.into());
+        let (files, memory) = (self.files.answer(), self.memory.answer());
+        if let Some(answer) = memory {
+            (self.last.memory, self.last.mapped, self.last.mapped_in) = (answer.sums, answer.removed.into(), self.memory.number());
             self.check_memory(answer.sums.together)?;
         }
-        Ok(())
+        files.map_or(Ok(()), |answer| self.found_files(answer))
+    }
+
+    fn found_files(&mut self, answer: FilesAnswer) -> Result<(), Exceeded> {
+        (self.last.of_open, self.last.open) = (answer.memory, answer.removed);
+        let is_known = match answer.too_many {
+            TooMany::No => false,
+            TooMany::Yes => true,
+            TooMany::WithMapped => self.last.doubted_until.is_some_and(|look| self.last.mapped_in >= look),
+        };
+        if is_known {
+            return Err(Exceeded::Disk);
+        }
+        match answer.too_many {
+            TooMany::WithMapped => _ = self.last.doubted_until.get_or_insert(self.memory.number() + 1),
+            _ => self.last.doubted_until = None,
+        }
+        // It may have been about to end, or to become another program.
+        if answer.hidden.is_some() && answer.hidden == self.last.hidden {
+            return Err(Exceeded::Hidden);
+        }
+        self.last.hidden = answer.hidden;
+        // A look at memory may take long.
+        self.check_memory(0)
     }
 
     /// Looks at these processes, and returns the bytes on the disk of removed files that they have open or mapped. If
-    /// that takes longer than `patience`, what was found last counts.
+    /// that takes longer than `patience`, what was found last counts. Call [`Self::begin`] before other processes are
+    /// looked at.
     pub fn removed(&mut self, processes: Vec<i32>, patience: Duration) -> u64 {
         let until = Instant::now() + patience;
         // No limit is set here, and what has been found meanwhile may be old.
@@ -219,7 +231,7 @@ impl Checks {
         self.files.hurry();
         self.memory.hurry();
         self.look(processes.into());
-        while self.files.is_running() || self.memory.is_running() {
+        while self.files.is_running() || self.memory.is_running() && !self.memory.takes_longer_than(patience) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
@@ -231,39 +243,37 @@ impl Checks {
     }
 }
 
-/// Counts files, until there are too many, or too much else is open. What the processes have open can take seconds, so
-/// the directory is counted again meanwhile.
-fn look_at_files(question: &FilesQuestion, is_awaited: &dyn Fn() -> bool) -> FilesAnswer {
-    let in_directory = || question.directory.as_deref().map(|directory| Files::below(directory, is_awaited)).unwrap_or_default();
-    let (mut files, mut counted_at) = (in_directory(), Instant::now());
-    let of_mapped = question.mapped.values().copied().fold(0, u64::saturating_add);
-    let mut are_too_many = |open: &Open| {
-        if counted_at.elapsed() > LATEST_LOOK {
-            (files, counted_at) = (in_directory(), Instant::now());
-        }
-        // To find those that are both takes longer.
-        let may_be = files.are_too_many_with(open.removed_bytes.saturating_add(of_mapped));
-        question.directory.is_some() && may_be && files.are_too_many_with(total(&open.removed, &question.mapped))
-    };
-    let goes_on = |open: &Open| is_awaited() && too_much(open.memory, question.of_one).is_none() && !are_too_many(open);
-    let open = Open::by(&question.processes, goes_on);
-    FilesAnswer { memory: open.memory, are_too_many: are_too_many(&open), is_hidden: open.is_hidden, removed: open.removed }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::process::{Command, Stdio};
+    use std::process::{Child, Command, Stdio};
     use std::sync::mpsc;
-
-    use rustix::process::getpid;
 
     use super::*;
 
-    /// Counts until something is exceeded.
-    fn exceeded(checks: &mut Checks) -> Exceeded {
+    const NEVER: Duration = Duration::from_secs(3600);
+
+    /// A shell that waits for another process, which does nothing.
+    fn shell() -> Child {
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec 3<&0; cat <&3 & wait"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    }
+
+    /// Checks whose looks at memory never end. They do once the sender is dropped.
+    fn held_up(overdue: Duration, hopeless: Duration) -> (mpsc::Sender<()>, Checks) {
+        let (sender, ends) = mpsc::channel::<()>();
+        let checks = Checks::with(overdue, hopeless, move |_, _| {
+            let _ = ends.recv();
+            MemoryAnswer { sums: Sums::default(), removed: Removed::new() }
+        });
+        (sender, checks.unwrap())
+    }
+
+    /// Counts what is below a process until something is exceeded.
+    fn exceeded(checks: &mut Checks, root: &Child) -> Exceeded {
         let until = Instant::now() + Duration::from_secs(60);
         while Instant::now() < until {
-            if let Err(exceeded) = checks.count(getpid(), &[]).and_then(|_| checks.found()) {
+            if let Err(exceeded) = checks.count(Pid::from_child(root), &[]).and_then(|_| checks.found()) {
                 return exceeded;
             }
             let _ = poll(&mut [checks.awaited()], Some(&Timespec { tv_sec: 0, tv_nsec: 5_000_000 }));
@@ -272,50 +282,72 @@ mod tests {
     }
 
     #[test]
-    fn files_and_memory_are_checked_even_if_a_look_at_memory_never_ends() {
-        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+    fn all_limits_hold_even_if_a_look_at_memory_never_ends() {
+        let mut shell = shell();
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(directory.path().join("d/".repeat(super::super::DEEPEST + 1))).unwrap();
-        let (_at_the_end, ends) = mpsc::channel::<()>();
-        let checks = Checks::with(Duration::ZERO, move |_, _| {
-            let _ = ends.recv();
-            MemoryAnswer { sums: Sums::default(), removed: Removed::new() }
-        });
-        let mut checks = checks.unwrap();
+        let (_sender, mut checks) = held_up(NEVER, NEVER);
         checks.begin(u64::MAX, Some(directory.path()));
-        assert_eq!(exceeded(&mut checks), Exceeded::Disk);
-        // What the child has open is less than this, and its memory is more.
-        checks.begin(64 << 10, None);
-        assert_eq!(exceeded(&mut checks), Exceeded::Memory(256 << 10));
-        // A pipe is more than this.
-        checks.begin(1024, None);
-        assert_eq!(exceeded(&mut checks), Exceeded::Memory(4096));
-        let mut checks = Checks::start().unwrap();
-        checks.begin(64 << 10, None);
-        assert_eq!(exceeded(&mut checks), Exceeded::Memory(256 << 10));
-        drop(child.stdin.take());
-        child.wait().unwrap();
+        assert_eq!(exceeded(&mut checks, &shell), Exceeded::Disk);
+        // What is open: the shell's child has a pipe of 64 KB.
+        checks.begin(8 << 10, None);
+        assert_eq!(exceeded(&mut checks, &shell), Exceeded::Memory(32 << 10));
+        let (_sender, mut checks) = held_up(Duration::ZERO, NEVER);
+        checks.begin(18 << 10, None);
+        assert_eq!(exceeded(&mut checks, &shell), Exceeded::Memory(72 << 10), "what its status shows, with the pipe");
+        let (_sender, mut checks) = held_up(NEVER, Duration::ZERO);
+        checks.begin(1 << 30, None);
+        assert_eq!(exceeded(&mut checks, &shell), Exceeded::Memory(4 << 30));
+        drop(shell.stdin.take());
+        shell.wait().unwrap();
     }
 
     #[test]
-    fn what_processes_share_counts_once_also_if_the_last_look_is_long_ago() {
-        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-        let pid = [child.id().cast_signed()];
-        let mut checks = Checks::with(OVERDUE, |_, _| unreachable!("nothing is asked")).unwrap();
-        checks.begin(1 << 20, None);
-        assert_eq!(checks.add_up(&[pid[0]; 1000]), Err(Exceeded::Memory(4 << 20)));
-        checks.last.memory = Sums { alone: 1 << 40, together: 1 << 20 };
-        assert_eq!(checks.add_up(&[pid[0]; 1000]), Ok(()));
-        checks.last.of_open = 8 << 20;
-        assert_eq!(checks.add_up(&pid), Err(Exceeded::Memory(4 << 20)));
-        drop(child.stdin.take());
-        child.wait().unwrap();
+    fn memory_is_looked_at() {
+        let mut shell = shell();
+        let mut checks = Checks::start().unwrap();
+        checks.begin(18 << 10, None);
+        assert_eq!(exceeded(&mut checks, &shell), Exceeded::Memory(72 << 10));
+        drop(shell.stdin.take());
+        shell.wait().unwrap();
+    }
+
+    #[test]
+    fn only_what_processes_have_more_is_added_to_what_was_found_last() {
+        let own = vec![std::process::id().cast_signed(); 3];
+        let (_sender, mut checks) = held_up(NEVER, NEVER);
+        let shown = Process::read(own[0]).unwrap().shown();
+        checks.begin(shown / 4, None);
+        assert_eq!(checks.add_up(&own), Err(Exceeded::Memory(shown / 4 * 4)));
+        // They shared it.
+        checks.last.memory = Sums { shown: shown * 3, together: shown / 2 };
+        assert_eq!(checks.add_up(&own), Ok(()));
+        checks.last.of_open = shown;
+        assert_eq!(checks.add_up(&own), Err(Exceeded::Memory(shown / 4 * 4)));
+    }
+
+    #[test]
+    fn what_was_mapped_some_time_ago_and_who_hid_once_are_looked_at_again() {
+        let (_sender, mut checks) = held_up(NEVER, NEVER);
+        checks.begin(u64::MAX, None);
+        let answer = |too_many, hidden| FilesAnswer { memory: 0, removed: Removed::new(), too_many, hidden };
+        assert_eq!(checks.found_files(answer(TooMany::WithMapped, None)), Ok(()));
+        assert_eq!(checks.found_files(answer(TooMany::WithMapped, None)), Ok(()));
+        checks.last.mapped_in = checks.memory.number() + 1;
+        assert_eq!(checks.found_files(answer(TooMany::WithMapped, None)), Err(Exceeded::Disk));
+        assert_eq!(checks.found_files(answer(TooMany::No, None)), Ok(()));
+        assert_eq!(checks.found_files(answer(TooMany::Yes, None)), Err(Exceeded::Disk));
+        for (hidden, found) in [(1, Ok(())), (2, Ok(())), (2, Err(Exceeded::Hidden))] {
+            assert_eq!(checks.found_files(answer(TooMany::No, Some(hidden))), found);
+        }
     }
 
     #[test]
     fn removed_files_are_told_that_processes_have_open() {
-        let file = tempfile::tempfile().unwrap();
-        std::fs::write(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file)), vec![1; 1 << 20]).unwrap();
+        use std::io::Write as _;
+
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&vec![1; 1 << 20]).unwrap();
         let own = vec![std::process::id().cast_signed()];
         let mut checks = Checks::start().unwrap();
         assert!(checks.removed(own, Duration::from_secs(60)) >= 1 << 20);

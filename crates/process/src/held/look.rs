@@ -9,8 +9,8 @@ use nix::sys::signal::SigSet;
 
 use super::{LATEST_LOOK, pause_after};
 
-/// The number of looks that are asked for while one runs, before it is said to take long.
-const DECLINED: u32 = 5;
+/// The most time between two questions that counts: in more, nothing of this process ran.
+const MOST_WAITED: Duration = Duration::from_secs(1);
 /// The stack of a thread that looks.
 const STACK: usize = 256 << 10;
 
@@ -20,10 +20,10 @@ pub(super) struct Look<Q, A> {
     shared: Arc<Shared<Q, A>>,
     /// The number of the last look.
     number: u64,
-    /// The start of the look that runs.
-    began: Option<Instant>,
-    /// The number of looks that were asked for since.
-    declined: u32,
+    /// The time of the last question, if a look runs.
+    asked_at: Option<Instant>,
+    /// How long that look was waited for.
+    waited: Duration,
     /// The time before which no other look begins.
     due: Option<Instant>,
 }
@@ -97,22 +97,22 @@ impl<Q: Send + 'static, A: Send + 'static> Look<Q, A> {
         let started = thread::Builder::new().name(name.into()).stack_size(STACK).spawn(serve);
         before.thread_set_mask()?;
         started?;
-        Ok(Self { shared, number: 0, began: None, declined: 0, due: None })
+        Ok(Self { shared, number: 0, asked_at: None, waited: Duration::ZERO, due: None })
     }
 
     /// Begins a look, unless one runs or ended just now.
     pub(super) fn ask(&mut self, question: impl FnOnce() -> Q) {
         let now = Instant::now();
-        if self.is_running() {
-            self.declined = self.declined.saturating_add(1);
+        if let Some(asked_at) = self.asked_at.replace(now) {
+            self.waited += now.duration_since(asked_at).min(MOST_WAITED);
             return;
         }
         if self.due.is_some_and(|due| now < due) {
+            self.asked_at = None;
             return;
         }
         self.number += 1;
-        self.declined = 0;
-        self.began = Some(now);
+        self.waited = Duration::ZERO;
         self.shared.awaited.store(self.number, Ordering::Relaxed);
         self.shared.state().asked = Some((self.number, question()));
         self.shared.is_asked.notify_one();
@@ -120,20 +120,24 @@ impl<Q: Send + 'static, A: Send + 'static> Look<Q, A> {
 
     /// Returns the answer of the last look, once.
     pub(super) fn answer(&mut self) -> Option<A> {
-        let (_, found, took) = self.shared.state().found.take().filter(|(number, ..)| *number == self.number && self.began.is_some())?;
-        self.began = None;
+        let (_, found, took) = self.shared.state().found.take().filter(|(number, ..)| *number == self.number && self.is_running())?;
+        self.asked_at = None;
         self.due = Some(Instant::now() + pause_after(took, Duration::ZERO, LATEST_LOOK));
         Some(found)
     }
 
     pub(super) fn is_running(&self) -> bool {
-        self.began.is_some()
+        self.asked_at.is_some()
     }
 
-    /// Whether a look runs for longer than this, in which others were asked for. So the time in which nothing of this
-    /// process ran does not count.
+    /// Returns the number of the last look that has begun.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether a look runs for which others waited longer than this: the time from one question to the next.
     pub(super) fn takes_longer_than(&self, time: Duration) -> bool {
-        self.declined >= DECLINED && self.began.is_some_and(|began| began.elapsed() > time)
+        self.is_running() && self.waited > time
     }
 
     /// The next look may begin at once after the last one.
@@ -145,7 +149,7 @@ impl<Q: Send + 'static, A: Send + 'static> Look<Q, A> {
     pub(super) fn forget(&mut self) {
         self.shared.awaited.store(0, Ordering::Relaxed);
         self.shared.state().asked = None;
-        (self.began, self.due) = (None, None);
+        (self.asked_at, self.due) = (None, None);
     }
 }
 
@@ -175,10 +179,8 @@ mod tests {
         });
         let mut look = look.unwrap();
         look.ask(|| 1);
-        for _ in 0..DECLINED {
-            assert!(look.answer().is_none() && !look.takes_longer_than(Duration::ZERO));
-            look.ask(|| unreachable!("one look runs at a time"));
-        }
+        assert!(look.answer().is_none() && !look.takes_longer_than(Duration::ZERO));
+        look.ask(|| unreachable!("one look runs at a time"));
         assert!(look.takes_longer_than(Duration::ZERO) && !look.takes_longer_than(Duration::MAX));
         look.forget();
         assert!(!look.takes_longer_than(Duration::ZERO));

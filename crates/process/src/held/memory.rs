@@ -2,7 +2,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 
 use super::process::Process;
 use super::{BLOCK, Id, MEMORIES, Removed};
@@ -10,6 +9,8 @@ use crate::proc_file;
 
 /// The maximum number of bytes read from lists of mappings. A program has about 100 mappings, one per line.
 const LONGEST_LISTS: u64 = 32 << 20;
+/// The maximum number of looks in a row in which the size of an object cannot be read: its mapping moves.
+const MOST_UNREAD: u8 = 5;
 /// The maximum number of objects in a look. To read the size of one waits for the process, too.
 const MOST_OBJECTS: usize = 8192;
 
@@ -39,6 +40,8 @@ struct Object {
     is_memory: bool,
     /// True if this look has found it.
     found: bool,
+    /// The number of looks in a row that could not read its size.
+    unread: u8,
 }
 
 impl Memory {
@@ -60,7 +63,7 @@ impl Memory {
                 break;
             }
             let Some(process) = Process::read(*pid) else { continue };
-            if self.add_mapped(&process.place, &mut patience, &mut goes_on).is_err() {
+            if self.add_mapped(&process, &mut patience, &mut goes_on).is_err() && process.is_there() {
                 // Nobody may read the mappings of this program. The size of its mapped shared memory is known.
                 self.shared = self.shared.saturating_add(process.sum(&["RssShmem:"]));
             }
@@ -88,23 +91,23 @@ impl Memory {
         self.shared
     }
 
-    /// Returns the memory of the processes, with shared memory, as if they shared no other. If that is more than `most`,
-    /// also returns it with memory such as that of forks divided among the processes that share it, if the system
-    /// reports that, which is slower.
+    /// Returns the memory of the processes, with shared memory. If it is more than `most`, other memory that processes
+    /// share, such as forks, is divided among them, if the system reports that, which is slower.
     pub(super) fn sums(&self, most: u64) -> Sums {
         let sum = |of: fn(&Process) -> u64| self.processes.iter().map(of).fold(self.shared, u64::saturating_add);
         let alone = sum(Process::memory);
-        Sums { alone, together: if alone > most { sum(Process::share).min(alone) } else { alone } }
+        let together = if alone > most { sum(Process::share).min(alone) } else { alone };
+        Sums { together, shown: self.processes.iter().map(Process::shown).fold(0, u64::saturating_add) }
     }
 
-    fn add_mapped(&mut self, place: &Path, patience: &mut u64, goes_on: &mut impl FnMut(&Self) -> bool) -> io::Result<()> {
-        let lines = proc_file::read_at_most(place.join("maps"), *patience)?;
+    fn add_mapped(&mut self, process: &Process, patience: &mut u64, goes_on: &mut impl FnMut(&Self) -> bool) -> io::Result<()> {
+        let lines = proc_file::read_at_most(process.place.join("maps"), *patience)?;
         *patience = patience.saturating_sub(lines.len() as u64);
         for mapped in lines.lines().filter_map(Mapped::read) {
             if !goes_on(self) {
                 break;
             }
-            self.add(&mapped, || fs::metadata(place.join("map_files").join(&mapped.range)));
+            self.add(&mapped, process.user(), || fs::metadata(process.place.join("map_files").join(&mapped.range)));
         }
         if *patience == 0 || self.found > MOST_OBJECTS {
             // A process with this many mappings tries to avoid the check.
@@ -113,8 +116,9 @@ impl Memory {
         Ok(())
     }
 
-    /// Adds an object. `whole` reads its metadata, once in a look.
-    fn add(&mut self, mapped: &Mapped, whole: impl FnOnce() -> io::Result<fs::Metadata>) {
+    /// Adds an object of this user. `whole` reads its metadata, once in a look. A file of somebody else was replaced, as
+    /// by an upgrade, and counts nothing.
+    fn add(&mut self, mapped: &Mapped, user: Option<u32>, whole: impl FnOnce() -> io::Result<fs::Metadata>) {
         let known = self.objects.get(&mapped.id).copied();
         let found = known.filter(|object| object.found);
         if found.is_some() && self.reads_sizes {
@@ -122,12 +126,17 @@ impl Memory {
         }
         self.found += usize::from(found.is_none());
         let before = known.map_or(0, |object| object.bytes);
-        let bytes = match self.reads_sizes {
+        let (bytes, unread) = match self.reads_sizes.then(whole) {
+            None => (mapped.end.max(before), 0),
+            Some(Ok(file)) if !mapped.is_memory && user.is_some_and(|user| file.uid() != user) => (0, 0),
+            Some(Ok(object)) => (object.blocks().saturating_mul(BLOCK), 0),
             // If the mapping is gone meanwhile, the next look finds what is left.
-            true => whole().map_or(before, |object| object.blocks().saturating_mul(BLOCK)),
-            false => mapped.end.max(before),
+            Some(Err(_)) => (before, known.map_or(0, |object| object.unread).saturating_add(1)),
         };
-        self.objects.insert(mapped.id, Object { bytes, is_memory: mapped.is_memory, found: true });
+        if unread > MOST_UNREAD {
+            self.shared = u64::MAX;
+        }
+        self.objects.insert(mapped.id, Object { bytes, is_memory: mapped.is_memory, found: true, unread });
         if mapped.is_memory {
             self.shared = self.shared.saturating_sub(found.map_or(0, |object| object.bytes)).saturating_add(bytes);
         }
@@ -137,10 +146,10 @@ impl Memory {
 /// The bytes of memory of processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Sums {
-    /// As if each had its memory alone.
-    pub(super) alone: u64,
-    /// With memory that they share counted once.
+    /// What they have together.
     pub(super) together: u64,
+    /// What the status of each shows, added up as if they shared nothing.
+    pub(super) shown: u64,
 }
 
 /// Returns the maximum number of bytes that processes may have together, if they have more.
@@ -217,17 +226,17 @@ mod tests {
         let mapped = |end| Mapped { range: String::new(), id: (1, 1), end, is_memory: true };
         let refused = || Err(io::Error::from(io::ErrorKind::PermissionDenied));
         let mut memory = Memory::reading_sizes(false);
-        memory.add(&mapped(5000), refused);
-        memory.add(&mapped(1000), refused);
+        memory.add(&mapped(5000), None, refused);
+        memory.add(&mapped(1000), None, refused);
         assert_eq!(memory.shared(), 5000);
         memory.begin();
-        memory.add(&mapped(1000), refused);
-        memory.add(&mapped(6000), refused);
-        memory.add(&mapped(2000), refused);
+        memory.add(&mapped(1000), None, refused);
+        memory.add(&mapped(6000), None, refused);
+        memory.add(&mapped(2000), None, refused);
         assert_eq!(memory.shared(), 6000);
         // Without a mapping it is gone, and its number may be that of another.
         memory.look(&[], |_| true);
-        memory.add(&mapped(1000), refused);
+        memory.add(&mapped(1000), None, refused);
         assert_eq!(memory.shared(), 1000);
     }
 
@@ -238,13 +247,32 @@ mod tests {
         std::fs::write(file.path(), vec![1; 1 << 20]).unwrap();
         let gone = || Err(io::Error::from(io::ErrorKind::NotFound));
         let mut memory = Memory::reading_sizes(true);
-        memory.add(&mapped(4 << 30), || fs::metadata(file.path()));
-        memory.add(&mapped(4 << 30), gone);
+        memory.add(&mapped(4 << 30), None, || fs::metadata(file.path()));
+        memory.add(&mapped(4 << 30), None, gone);
         let size = memory.shared();
         assert!((1 << 20..2 << 20).contains(&size), "{size}");
+        for _ in 0..MOST_UNREAD {
+            memory.begin();
+            memory.add(&mapped(4 << 30), None, gone);
+            assert_eq!(memory.shared(), size);
+        }
+        // Its mapping moves on purpose.
         memory.begin();
-        memory.add(&mapped(4 << 30), gone);
-        assert_eq!(memory.shared(), size);
+        memory.add(&mapped(4 << 30), None, gone);
+        assert_eq!(memory.shared(), u64::MAX);
+    }
+
+    #[test]
+    fn a_file_of_somebody_else_that_was_replaced_is_not_the_jobs() {
+        let mapped = Mapped { range: String::new(), id: (1, 1), end: 4096, is_memory: false };
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![1; 1 << 20]).unwrap();
+        let own = rustix::process::geteuid().as_raw();
+        for (user, counts) in [(own, true), (own + 1, false)] {
+            let mut memory = Memory::reading_sizes(true);
+            memory.add(&mapped, Some(user), || fs::metadata(file.path()));
+            assert_eq!(memory.removed()[&(1, 1)] > 0, counts);
+        }
     }
 
     #[test]
@@ -253,8 +281,8 @@ mod tests {
         let mut memory = Memory::new();
         memory.look(&[own], |_| true);
         let sums = memory.sums(u64::MAX);
-        assert!(sums.alone > 4096 && sums.alone == sums.together, "{sums:?}");
-        assert!(memory.sums(0).together <= sums.alone);
+        assert!(sums.together > 4096 && sums.shown > 4096, "{sums:?}");
+        assert!(memory.sums(0).together <= sums.together);
         memory.look(&[own], |_| false);
         assert_eq!(memory.sums(0), Sums::default());
         assert_eq!((too_much(4097, 1024), too_much(4096, 1024), too_much(u64::MAX, u64::MAX)), (Some(4096), None, None));

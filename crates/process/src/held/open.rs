@@ -4,8 +4,6 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 use std::sync::LazyLock;
-use std::thread;
-use std::time::Duration;
 
 use super::process::Process;
 use super::{BLOCK, Id, Removed};
@@ -18,10 +16,6 @@ const IN_A_WATCH: u64 = 64 << 10;
 const IN_A_LOCK: u64 = 16 << 10;
 /// The maximum number of bytes read from the list of items that an epoll watches, and of locks. Each takes one line.
 const LONGEST_LINES: u64 = 1 << 20;
-/// How often and after which pause to try to read what a process has open: while it starts a program or ends, that may
-/// not be read for a moment.
-const TRIES: usize = 5;
-const PAUSE: Duration = Duration::from_millis(1);
 /// The capacity of a pipe.
 const IN_A_PIPE: u64 = 64 << 10;
 /// The bytes that a full socket holds. Jobs cannot raise this.
@@ -41,8 +35,8 @@ pub(super) struct Open {
     channels: BTreeMap<Id, u64>,
     /// The bytes counted for these, and for what epolls watch and locks.
     pub(super) memory: u64,
-    /// True if a process hides what it has open, because it runs a program that its user may not read.
-    pub(super) is_hidden: bool,
+    /// A process that hides what it has open, because it runs a program that its user may not read.
+    pub(super) hidden: Option<i32>,
 }
 
 impl Open {
@@ -50,24 +44,28 @@ impl Open {
     /// an epoll watches can take a tenth of a second.
     pub(super) fn by(processes: &[i32], mut goes_on: impl FnMut(&Self) -> bool) -> Self {
         let mut open = Self::default();
-        for process in processes.iter().filter_map(|pid| Process::read(*pid)) {
+        for (pid, process) in processes.iter().filter_map(|pid| Some((pid, Process::read(*pid)?))) {
+            let user = process.user();
             // A program may remove its own file.
-            open.add_file(fs::metadata(process.place.join("exe")).ok().as_ref());
-            let Ok(entries) = entries(&process) else {
-                open.is_hidden = true;
-                return open;
-            };
-            for entry in entries.into_iter().flatten().flatten() {
-                if !goes_on(&open) {
-                    return open;
+            open.add_file(fs::metadata(process.place.join("exe")).ok().as_ref(), user);
+            match fs::read_dir(process.place.join("fd")) {
+                Ok(entries) => {
+                    for entry in entries.flatten() {
+                        if !goes_on(&open) {
+                            return open;
+                        }
+                        open.add(&process.place, &entry, user);
+                    }
                 }
-                open.add(&process.place, &entry);
+                // That of a process that ends may not be read, either.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied && process.is_there() => open.hidden = Some(*pid),
+                Err(_) => {}
             }
         }
         open
     }
 
-    fn add(&mut self, place: &Path, entry: &fs::DirEntry) {
+    fn add(&mut self, place: &Path, entry: &fs::DirEntry, user: Option<u32>) {
         // The metadata is that of the link's target.
         let Ok(file) = fs::metadata(entry.path()) else { return };
         self.memory = self.memory.saturating_add(told(place, entry));
@@ -75,34 +73,21 @@ impl Open {
         let bytes = match () {
             () if kind.is_socket() => *IN_A_SOCKET,
             () if kind.is_fifo() => IN_A_PIPE,
-            () => return self.add_file(Some(&file)),
+            () => return self.add_file(Some(&file), user),
         };
         if self.channels.insert(id, bytes).is_none() {
             self.memory = self.memory.saturating_add(bytes);
         }
     }
 
-    /// Adds a file, if it has no name any more.
-    fn add_file(&mut self, file: Option<&fs::Metadata>) {
-        let Some(file) = file.filter(|file| file.file_type().is_file() && file.nlink() == 0) else { return };
+    /// Adds a file of this user, if it has no name any more. One of somebody else was replaced, as by an upgrade.
+    fn add_file(&mut self, file: Option<&fs::Metadata>, user: Option<u32>) {
+        let is_removed = |file: &&fs::Metadata| file.file_type().is_file() && file.nlink() == 0;
+        let Some(file) = file.filter(is_removed).filter(|file| user.is_none_or(|user| file.uid() == user)) else { return };
         let bytes = file.blocks().saturating_mul(BLOCK);
         let before = self.removed.insert((file.dev(), file.ino()), bytes).unwrap_or(0);
         self.removed_bytes = self.removed_bytes.saturating_sub(before).saturating_add(bytes);
     }
-}
-
-/// Returns the entries for what a process has open, or `None` if it has ended. Fails if that may not be read, which also
-/// happens while a process ends.
-fn entries(process: &Process) -> io::Result<Option<fs::ReadDir>> {
-    for _ in 0..TRIES {
-        match fs::read_dir(process.place.join("fd")) {
-            Ok(entries) => return Ok(Some(entries)),
-            Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Ok(None),
-            Err(_) if !process.is_there() => return Ok(None),
-            Err(_) => thread::sleep(PAUSE),
-        }
-    }
-    Err(io::ErrorKind::PermissionDenied.into())
 }
 
 /// Returns the bytes counted for the items that a descriptor watches and for the locks that this process holds by it.

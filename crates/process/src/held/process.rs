@@ -36,6 +36,17 @@ impl Process {
         sum(&self.status, names).unwrap_or(0)
     }
 
+    /// Returns the user whose files it makes.
+    pub(super) fn user(&self) -> Option<u32> {
+        let users = self.status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+        users.split_whitespace().next_back()?.parse().ok()
+    }
+
+    /// Returns all memory that its status shows. Shared memory counts for each process.
+    pub(super) fn shown(&self) -> u64 {
+        self.sum(&["RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"])
+    }
+
     /// Returns its memory, including swapped memory and page tables, without memory shared by mappings. Other memory
     /// that processes share counts for each of them.
     pub(super) fn memory(&self) -> u64 {
@@ -46,7 +57,8 @@ impl Process {
     pub(super) fn share(&self) -> u64 {
         let rollup = proc_file::read(self.place.join("smaps_rollup")).ok();
         match rollup.and_then(|rollup| sum(&rollup, &["Pss_Anon:", "SwapPss:"])) {
-            Some(share) => share + self.sum(&["VmPTE:"]),
+            Some(share) => share.saturating_add(self.sum(&["VmPTE:"])),
+            None if !self.is_there() => 0,
             None => self.memory(),
         }
     }
