@@ -22,7 +22,7 @@ pub const MEMORIES: u64 = 4;
 /// The unit in which the system counts the size of a file on the disk.
 const BLOCK: u64 = 512;
 
-/// What a job did that was ended for [`Exceeded::Hidden`].
+/// Says what a job did that hero ends for [`Exceeded::Hidden`].
 pub const HIDES: &str = "ran a program that its user may not read, so what that has open cannot be counted: let it read that";
 
 /// The time after which processes are counted for the first time. It is short because most processes are. Later checks

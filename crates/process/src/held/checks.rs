@@ -28,8 +28,8 @@ pub enum Exceeded {
     Processes,
     /// More than this number of bytes of memory.
     Memory(u64),
-    /// More files than [`MOST_FILES`](super::MOST_FILES), larger ones than [`MOST_BYTES`](super::MOST_BYTES), or deeper ones than
-    /// [`DEEPEST`](super::DEEPEST).
+    /// More files than [`MOST_FILES`](super::MOST_FILES), larger ones than [`MOST_BYTES`](super::MOST_BYTES), or deeper
+    /// ones than [`DEEPEST`](super::DEEPEST).
     Disk,
     /// A process hides what it has open: it runs a program that its user may not read. The system hides it from all but
     /// root.
@@ -55,7 +55,7 @@ pub struct Checks {
     last: Found,
 }
 
-/// What was found last.
+/// The findings of the last looks.
 #[derive(Debug, Default)]
 struct Found {
     /// Memory of what the processes had open.
@@ -200,17 +200,12 @@ impl Checks {
 
     fn found_files(&mut self, answer: FilesAnswer) -> Result<(), Exceeded> {
         (self.last.of_open, self.last.open) = (answer.memory, answer.removed);
-        let is_known = match answer.too_many {
-            TooMany::No => false,
-            TooMany::Yes => true,
-            TooMany::WithMapped => self.last.doubted_until.is_some_and(|look| self.last.mapped_in >= look),
-        };
-        if is_known {
-            return Err(Exceeded::Disk);
-        }
-        match answer.too_many {
-            TooMany::WithMapped => _ = self.last.doubted_until.get_or_insert(self.memory.number() + 1),
-            _ => self.last.doubted_until = None,
+        match (answer.too_many, self.last.doubted_until) {
+            (TooMany::Yes, _) => return Err(Exceeded::Disk),
+            (TooMany::WithMapped, Some(look)) if self.last.mapped_in >= look => return Err(Exceeded::Disk),
+            (TooMany::WithMapped, Some(_)) => {}
+            (TooMany::WithMapped, None) => self.last.doubted_until = Some(self.memory.number() + 1),
+            (TooMany::No, _) => self.last.doubted_until = None,
         }
         // It may have been about to end, or to become another program.
         if answer.hidden.is_some() && answer.hidden == self.last.hidden {

@@ -103,16 +103,16 @@ impl<Q: Send + 'static, A: Send + 'static> Look<Q, A> {
     /// Begins a look, unless one runs or ended just now.
     pub(super) fn ask(&mut self, question: impl FnOnce() -> Q) {
         let now = Instant::now();
-        if let Some(asked_at) = self.asked_at.replace(now) {
-            self.waited += now.duration_since(asked_at).min(MOST_WAITED);
+        if let Some(asked_at) = &mut self.asked_at {
+            self.waited += now.duration_since(*asked_at).min(MOST_WAITED);
+            *asked_at = now;
             return;
         }
         if self.due.is_some_and(|due| now < due) {
-            self.asked_at = None;
             return;
         }
         self.number += 1;
-        self.waited = Duration::ZERO;
+        (self.asked_at, self.waited) = (Some(now), Duration::ZERO);
         self.shared.awaited.store(self.number, Ordering::Relaxed);
         self.shared.state().asked = Some((self.number, question()));
         self.shared.is_asked.notify_one();

@@ -103,11 +103,12 @@ impl Memory {
     fn add_mapped(&mut self, process: &Process, patience: &mut u64, goes_on: &mut impl FnMut(&Self) -> bool) -> io::Result<()> {
         let lines = proc_file::read_at_most(process.place.join("maps"), *patience)?;
         *patience = patience.saturating_sub(lines.len() as u64);
+        let user = process.user();
         for mapped in lines.lines().filter_map(Mapped::read) {
             if !goes_on(self) {
                 break;
             }
-            self.add(&mapped, process.user(), || fs::metadata(process.place.join("map_files").join(&mapped.range)));
+            self.add(&mapped, user, || fs::metadata(process.place.join("map_files").join(&mapped.range)));
         }
         if *patience == 0 || self.found > MOST_OBJECTS {
             // A process with this many mappings tries to avoid the check.

@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 use std::sync::LazyLock;
 
 use super::process::Process;
 use super::{BLOCK, Id, Removed};
+use crate::proc_file;
 
 /// The bytes counted for each item that an epoll watches. It takes much less memory, but the number of these items is
 /// limited for each machine or user.
@@ -92,11 +93,10 @@ impl Open {
 
 /// Returns the bytes counted for the items that a descriptor watches and for the locks that this process holds by it.
 fn told(place: &Path, entry: &fs::DirEntry) -> u64 {
-    let Ok(told) = fs::File::open(place.join("fdinfo").join(entry.file_name())) else { return 0 };
-    let mut lines = Vec::new();
-    let _ = told.take(LONGEST_LINES).read_to_end(&mut lines);
-    let count = |name: &[u8]| lines.split(|byte| *byte == b'\n').filter(|line| line.starts_with(name)).count() as u64;
-    count(b"tfd:").saturating_mul(IN_A_WATCH).saturating_add(count(b"lock:").saturating_mul(IN_A_LOCK))
+    let told = place.join("fdinfo").join(entry.file_name());
+    let Ok(lines) = proc_file::read_at_most(told, LONGEST_LINES) else { return 0 };
+    let count = |name: &str| lines.lines().filter(|line| line.starts_with(name)).count() as u64;
+    count("tfd:").saturating_mul(IN_A_WATCH).saturating_add(count("lock:").saturating_mul(IN_A_LOCK))
 }
 
 #[cfg(test)]
