@@ -35,7 +35,7 @@ pub const LATEST_LOOK: Duration = Duration::from_secs(1);
 /// The pause after a check, as a multiple of the time that it took.
 const LOOKING: u32 = 4;
 
-/// A file or shared memory, by device and inode.
+/// A file or shared memory, by inode and device.
 type Id = (u64, u64);
 /// The bytes that files without a name take on the disk.
 type Removed = BTreeMap<Id, u64>;
@@ -45,8 +45,15 @@ pub fn pause_after(look: Duration, least: Duration, most: Duration) -> Duration 
     (look * LOOKING).clamp(least, most)
 }
 
-/// Returns the bytes of these files, each once.
+/// Returns the bytes of these files, each once. Some file systems (btrfs, overlayfs) have another device for a mapping
+/// than for a descriptor of the same file, so of files with the same inode only the larger one counts.
 fn total(open: &Removed, mapped: &Removed) -> u64 {
-    let only_mapped = mapped.iter().filter(|(id, _)| !open.contains_key(id));
-    open.values().chain(only_mapped.map(|(_, bytes)| bytes)).fold(0, |sum, bytes| sum.saturating_add(*bytes))
+    let more = |(id, bytes): (&Id, &u64)| {
+        if open.contains_key(id) {
+            return 0;
+        }
+        let with_its_inode = open.range((id.0, 0)..=(id.0, u64::MAX)).map(|(_, bytes)| *bytes).max();
+        bytes.saturating_sub(with_its_inode.unwrap_or(0))
+    };
+    open.values().copied().chain(mapped.iter().map(more)).fold(0, u64::saturating_add)
 }

@@ -145,10 +145,10 @@ impl Space {
                 checks.insert((started, Vec::new()))
             }
         };
-        if *of != subreapers {
+        if are_others(of, &subreapers) {
             checks.begin(u64::MAX, None);
-            *of = subreapers;
         }
+        *of = subreapers;
         Ok(checks.removed(processes, PATIENCE))
     }
 
@@ -161,5 +161,25 @@ impl Space {
             "the files of this context have no room for that: they may have {} (files_quota); delete some",
             size(self.quota.load(Ordering::Relaxed))
         )
+    }
+}
+
+/// Whether none of the commands runs any more whose files were looked at before. What was found of one that still runs
+/// counts on: another may be started only to have it forgotten.
+fn are_others(before: &[Pid], now: &[Pid]) -> bool {
+    !before.iter().any(|subreaper| now.contains(subreaper))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_command_does_not_make_what_one_holds_forgotten() {
+        let pid = |number| Pid::from_raw(number).unwrap();
+        assert!(are_others(&[], &[pid(1)]));
+        assert!(are_others(&[pid(1)], &[pid(2)]));
+        assert!(!are_others(&[pid(1)], &[pid(1), pid(2)]));
+        assert!(!are_others(&[pid(1), pid(2)], &[pid(2), pid(3)]));
     }
 }

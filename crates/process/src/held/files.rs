@@ -7,7 +7,7 @@ use super::memory::too_much;
 use super::open::Open;
 use super::{LATEST_LOOK, Removed, total};
 
-pub(super) struct FilesQuestion {
+pub(super) struct FilesRequest {
     pub(super) processes: Arc<[i32]>,
     pub(super) directory: Option<Arc<Path>>,
     pub(super) mapped: Arc<Removed>,
@@ -32,15 +32,15 @@ pub(super) enum TooMany {
 
 /// Counts files, until there are too many, or too much else is open. What the processes have open can take seconds, so
 /// the directory is counted again meanwhile.
-pub(super) fn look_at_files(question: &FilesQuestion, is_awaited: &dyn Fn() -> bool) -> FilesAnswer {
-    let in_directory = || question.directory.as_deref().map(|directory| Files::below(directory, is_awaited)).unwrap_or_default();
-    let of_mapped = question.mapped.values().copied().fold(0, u64::saturating_add);
+pub(super) fn look_at_files(request: &FilesRequest, is_awaited: &dyn Fn() -> bool) -> FilesAnswer {
+    let in_directory = || request.directory.as_deref().map(|directory| Files::below(directory, is_awaited)).unwrap_or_default();
+    let of_mapped = request.mapped.values().copied().fold(0, u64::saturating_add);
     let too_many = |files: &Files, open: &Open| match () {
-        () if question.directory.is_none() => TooMany::No,
+        () if request.directory.is_none() => TooMany::No,
         () if files.are_too_many_with(open.removed_bytes) => TooMany::Yes,
         // To find those that are both takes longer.
         () if !files.are_too_many_with(open.removed_bytes.saturating_add(of_mapped)) => TooMany::No,
-        () if files.are_too_many_with(total(&open.removed, &question.mapped)) => TooMany::WithMapped,
+        () if files.are_too_many_with(total(&open.removed, &request.mapped)) => TooMany::WithMapped,
         () => TooMany::No,
     };
     let (mut files, mut counted_at) = (in_directory(), Instant::now());
@@ -48,9 +48,9 @@ pub(super) fn look_at_files(question: &FilesQuestion, is_awaited: &dyn Fn() -> b
         if counted_at.elapsed() > LATEST_LOOK {
             (files, counted_at) = (in_directory(), Instant::now());
         }
-        is_awaited() && too_much(open.memory, question.of_one).is_none() && too_many(&files, open) == TooMany::No
+        is_awaited() && too_much(open.memory, request.of_one).is_none() && too_many(&files, open) == TooMany::No
     };
-    let open = Open::by(&question.processes, goes_on);
+    let open = Open::by(&request.processes, goes_on);
     let mut found = too_many(&files, &open);
     if found != TooMany::No {
         // A file that lost its name meanwhile was counted twice.

@@ -9,7 +9,7 @@ use nix::sys::signal::SigSet;
 
 use super::{LATEST_LOOK, pause_after};
 
-/// The most time between two questions that counts: in more, nothing of this process ran.
+/// The most time between two requests that counts: in more, nothing of this process ran.
 const MOST_WAITED: Duration = Duration::from_secs(1);
 /// The stack of a thread that looks.
 const STACK: usize = 256 << 10;
@@ -20,7 +20,7 @@ pub(super) struct Look<Q, A> {
     shared: Arc<Shared<Q, A>>,
     /// The number of the last look.
     number: u64,
-    /// The time of the last question, if a look runs.
+    /// The time of the last request, if a look runs.
     asked_at: Option<Instant>,
     /// How long that look was waited for.
     waited: Duration,
@@ -101,7 +101,7 @@ impl<Q: Send + 'static, A: Send + 'static> Look<Q, A> {
     }
 
     /// Begins a look, unless one runs or ended just now.
-    pub(super) fn ask(&mut self, question: impl FnOnce() -> Q) {
+    pub(super) fn ask(&mut self, request: impl FnOnce() -> Q) {
         let now = Instant::now();
         if let Some(asked_at) = &mut self.asked_at {
             self.waited += now.duration_since(*asked_at).min(MOST_WAITED);
@@ -114,7 +114,7 @@ impl<Q: Send + 'static, A: Send + 'static> Look<Q, A> {
         self.number += 1;
         (self.asked_at, self.waited) = (Some(now), Duration::ZERO);
         self.shared.awaited.store(self.number, Ordering::Relaxed);
-        self.shared.state().asked = Some((self.number, question()));
+        self.shared.state().asked = Some((self.number, request()));
         self.shared.is_asked.notify_one();
     }
 
@@ -135,7 +135,7 @@ impl<Q: Send + 'static, A: Send + 'static> Look<Q, A> {
         self.number
     }
 
-    /// Whether a look runs for which others waited longer than this: the time from one question to the next.
+    /// Whether a look runs for which others waited longer than this: the time from one request to the next.
     pub(super) fn takes_longer_than(&self, time: Duration) -> bool {
         self.is_running() && self.waited > time
     }

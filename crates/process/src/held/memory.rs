@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
 use super::process::Process;
 use super::{BLOCK, Id, MEMORIES, Removed};
@@ -35,6 +36,8 @@ pub(super) struct Memory {
 
 #[derive(Debug, Clone, Copy)]
 struct Object {
+    /// The object itself. On some file systems its mappings have another device.
+    id: Id,
     bytes: u64,
     /// True if it is memory and no file.
     is_memory: bool,
@@ -82,8 +85,7 @@ impl Memory {
 
     /// Returns the removed files that were found mapped last, as far as they are known.
     pub(super) fn removed(&self) -> Removed {
-        let files = self.objects.iter().filter(|(_, object)| !object.is_memory);
-        files.map(|(id, object)| (*id, object.bytes)).collect()
+        self.objects.values().filter(|object| !object.is_memory).map(|object| (object.id, object.bytes)).collect()
     }
 
     /// Returns the bytes of shared memory found so far.
@@ -96,8 +98,9 @@ impl Memory {
     pub(super) fn sums(&self, most: u64) -> Sums {
         let sum = |of: fn(&Process) -> u64| self.processes.iter().map(of).fold(self.shared, u64::saturating_add);
         let alone = sum(Process::memory);
-        let together = if alone > most { sum(Process::share).min(alone) } else { alone };
-        Sums { together, shown: self.processes.iter().map(Process::shown).fold(0, u64::saturating_add) }
+        let is_divided = alone > most;
+        let together = if is_divided { sum(Process::share).min(alone) } else { alone };
+        Sums { together, is_divided, shown: self.processes.iter().map(Process::shown).fold(0, u64::saturating_add) }
     }
 
     fn add_mapped(&mut self, process: &Process, patience: &mut u64, goes_on: &mut impl FnMut(&Self) -> bool) -> io::Result<()> {
@@ -127,17 +130,21 @@ impl Memory {
         }
         self.found += usize::from(found.is_none());
         let before = known.map_or(0, |object| object.bytes);
-        let (bytes, unread) = match self.reads_sizes.then(whole) {
-            None => (mapped.end.max(before), 0),
-            Some(Ok(file)) if !mapped.is_memory && user.is_some_and(|user| file.uid() != user) => (0, 0),
-            Some(Ok(object)) => (object.blocks().saturating_mul(BLOCK), 0),
+        let id = known.map_or(mapped.id, |object| object.id);
+        let (id, bytes, unread) = match self.reads_sizes.then(whole) {
+            // Read once in a look.
+            None if found.is_some_and(|object| object.bytes == 0) => (id, 0, 0),
+            None if found.is_none() && !mapped.is_memory && user.is_some_and(|user| was_replaced(&mapped.path, user)) => (id, 0, 0),
+            None => (id, mapped.end.max(before), 0),
+            Some(Ok(file)) if !mapped.is_memory && user.is_some_and(|user| file.uid() != user) => (id, 0, 0),
+            Some(Ok(object)) => ((object.ino(), object.dev()), object.blocks().saturating_mul(BLOCK), 0),
             // If the mapping is gone meanwhile, the next look finds what is left.
-            Some(Err(_)) => (before, known.map_or(0, |object| object.unread).saturating_add(1)),
+            Some(Err(_)) => (id, before, known.map_or(0, |object| object.unread).saturating_add(1)),
         };
         if unread > MOST_UNREAD {
             self.shared = u64::MAX;
         }
-        self.objects.insert(mapped.id, Object { bytes, is_memory: mapped.is_memory, found: true, unread });
+        self.objects.insert(mapped.id, Object { id, bytes, is_memory: mapped.is_memory, found: true, unread });
         if mapped.is_memory {
             self.shared = self.shared.saturating_sub(found.map_or(0, |object| object.bytes)).saturating_add(bytes);
         }
@@ -149,6 +156,8 @@ impl Memory {
 pub(super) struct Sums {
     /// What they have together.
     pub(super) together: u64,
+    /// Whether memory that they share without a mapping of shared memory, as forks do, is divided among them in that.
+    pub(super) is_divided: bool,
     /// What the status of each shows, added up as if they shared nothing.
     pub(super) shown: u64,
 }
@@ -159,11 +168,21 @@ pub(super) fn too_much(bytes: u64, of_one: u64) -> Option<u64> {
     (bytes > most).then_some(most)
 }
 
+/// Whether a removed file was in a directory where this user removes none, as a library that an upgrade replaced. A
+/// directory that is reached by a link is no proof: the user may have made the link later.
+fn was_replaced(path: &str, user: u32) -> bool {
+    let Some(directory) = Path::new(path).parent() else { return false };
+    let is_of_others = |found: fs::Metadata| found.uid() != user && found.mode() & 0o022 == 0;
+    fs::canonicalize(directory).is_ok_and(|real| real == directory) && fs::metadata(directory).is_ok_and(is_of_others)
+}
+
 /// A mapping that keeps what it maps: shared memory, or a file that has no name any more.
 struct Mapped {
     /// Its addresses, as `map_files` writes them.
     range: String,
     id: Id,
+    /// The path that the file had.
+    path: String,
     /// The offset in the mapped file at which the mapping ends.
     end: u64,
     /// True if it maps memory and no file.
@@ -187,14 +206,14 @@ impl Mapped {
         let offset = number(field()?)?;
         let (major, minor) = field()?.split_once(':')?;
         let device = rustix::fs::makedev(number(major)?.try_into().ok()?, number(minor)?.try_into().ok()?);
-        let inode = field()?.parse().ok()?;
+        let inode: u64 = field()?.parse().ok()?;
         // A process may name its shared memory. No other name begins so: those of files begin with a slash.
         let is_named = rest.starts_with("[anon_shmem:") && is_shared;
         let path = if is_named { rest } else { rest.strip_suffix(" (deleted)")? };
         let is_memory =
             is_named || matches!(path, "/dev/zero" | "/anon_hugepage") || path.starts_with("/memfd:") || path.starts_with("/SYSV");
         let end = offset.saturating_add(to.checked_sub(from)?);
-        Some(Self { range: format!("{from:x}-{to:x}"), id: (device, inode), end, is_memory })
+        Some(Self { range: format!("{from:x}-{to:x}"), id: (inode, device), path: path.to_owned(), end, is_memory })
     }
 }
 
@@ -204,7 +223,7 @@ mod tests {
 
     #[test]
     fn what_is_shared_without_a_name_is_found_among_mappings() {
-        let read = |line: &str| Mapped::read(line).map(|mapped| (mapped.range, mapped.id.1, mapped.end, mapped.is_memory));
+        let read = |line: &str| Mapped::read(line).map(|mapped| (mapped.range, mapped.id.0, mapped.end, mapped.is_memory));
         let found = |id, end, is_memory| Some(("7f00000000-7f00010000".to_owned(), id, end, is_memory));
         let zero = "7f00000000-7f00010000 rw-s 00001000 00:01 1031                       /dev/zero (deleted)";
         assert_eq!(read(zero), found(1031, 0x11000, true));
@@ -224,7 +243,7 @@ mod tests {
 
     #[test]
     fn an_object_counts_with_its_longest_mapping_as_long_as_one_is_there() {
-        let mapped = |end| Mapped { range: String::new(), id: (1, 1), end, is_memory: true };
+        let mapped = |end| Mapped { range: String::new(), id: (1, 1), path: String::new(), end, is_memory: true };
         let refused = || Err(io::Error::from(io::ErrorKind::PermissionDenied));
         let mut memory = Memory::reading_sizes(false);
         memory.add(&mapped(5000), None, refused);
@@ -243,7 +262,7 @@ mod tests {
 
     #[test]
     fn where_sizes_can_be_read_an_object_counts_with_what_exists_of_it() {
-        let mapped = |end| Mapped { range: String::new(), id: (1, 1), end, is_memory: true };
+        let mapped = |end| Mapped { range: String::new(), id: (1, 1), path: String::new(), end, is_memory: true };
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), vec![1; 1 << 20]).unwrap();
         let gone = || Err(io::Error::from(io::ErrorKind::NotFound));
@@ -265,14 +284,38 @@ mod tests {
 
     #[test]
     fn a_file_of_somebody_else_that_was_replaced_is_not_the_jobs() {
-        let mapped = Mapped { range: String::new(), id: (1, 1), end: 4096, is_memory: false };
+        let mapped = Mapped { range: String::new(), id: (1, 1), path: String::new(), end: 4096, is_memory: false };
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), vec![1; 1 << 20]).unwrap();
         let own = rustix::process::geteuid().as_raw();
         for (user, counts) in [(own, true), (own + 1, false)] {
             let mut memory = Memory::reading_sizes(true);
             memory.add(&mapped, Some(user), || fs::metadata(file.path()));
-            assert_eq!(memory.removed()[&(1, 1)] > 0, counts);
+            assert_eq!(memory.removed().values().any(|bytes| *bytes > 0), counts);
+        }
+    }
+
+    #[test]
+    fn where_sizes_cannot_be_read_the_directory_tells_who_replaced_a_file() {
+        let (own, nobody_here) = (rustix::process::geteuid().as_raw(), u32::MAX - 7);
+        let directory = tempfile::tempdir().unwrap();
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink("/usr/lib", &link).unwrap();
+        let file = |path: &Path| path.join("libx.so").to_string_lossy().into_owned();
+        let (here, by_link) = (file(directory.path()), file(&link));
+        for (path, user, counts) in [
+            ("/usr/lib/libx.so", nobody_here, false),
+            (&*here, own, true),
+            (&*by_link, nobody_here, true),
+            ("/no/such/directory/libx.so", nobody_here, true),
+            ("/tmp/libx.so", nobody_here, true),
+            ("libx.so", nobody_here, true),
+        ] {
+            let mapped = Mapped { range: String::new(), id: (1, 1), path: path.to_owned(), end: 4096, is_memory: false };
+            let mut memory = Memory::reading_sizes(false);
+            memory.add(&mapped, Some(user), || unreachable!("it is not read"));
+            memory.add(&mapped, Some(user), || unreachable!("it is not read"));
+            assert_eq!(memory.removed()[&(1, 1)] > 0, counts, "{path}");
         }
     }
 

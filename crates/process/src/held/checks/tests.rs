@@ -1,0 +1,158 @@
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+
+use super::*;
+
+const NEVER: Duration = Duration::from_secs(3600);
+
+/// A shell that waits for another process, which does nothing.
+fn shell() -> Child {
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec 3<&0; cat <&3 & wait"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+/// Checks whose looks at memory never end. They do once the sender is dropped.
+fn held_up(overdue: Duration, hopeless: Duration) -> (mpsc::Sender<()>, Checks) {
+    let (sender, ends) = mpsc::channel::<()>();
+    let checks = Checks::with(overdue, hopeless, move |_, _| {
+        let _ = ends.recv();
+        MemoryAnswer { sums: Sums::default(), removed: Removed::new() }
+    });
+    (sender, checks.unwrap())
+}
+
+/// Counts what is below a process until something is exceeded.
+fn exceeded(checks: &mut Checks, root: &Child) -> Exceeded {
+    let until = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < until {
+        if let Err(exceeded) = checks.count(Pid::from_child(root), &[]).and_then(|_| checks.found()) {
+            return exceeded;
+        }
+        let _ = poll(&mut [checks.awaited()], Some(&Timespec { tv_sec: 0, tv_nsec: 5_000_000 }));
+    }
+    panic!("nothing was found")
+}
+
+#[test]
+fn all_limits_hold_even_if_a_look_at_memory_never_ends() {
+    let mut shell = shell();
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(directory.path().join("d/".repeat(super::super::DEEPEST + 1))).unwrap();
+    let (_sender, mut checks) = held_up(NEVER, NEVER);
+    checks.begin(u64::MAX, Some(directory.path()));
+    assert_eq!(exceeded(&mut checks, &shell), Exceeded::Disk);
+    // What is open: the shell's child has a pipe of 64 KB.
+    checks.begin(8 << 10, None);
+    assert_eq!(exceeded(&mut checks, &shell), Exceeded::Memory(32 << 10));
+    let (_sender, mut checks) = held_up(Duration::ZERO, NEVER);
+    checks.begin(18 << 10, None);
+    assert_eq!(exceeded(&mut checks, &shell), Exceeded::Memory(72 << 10), "what its status shows, with the pipe");
+    let (_sender, mut checks) = held_up(NEVER, Duration::ZERO);
+    checks.begin(1 << 30, None);
+    assert_eq!(exceeded(&mut checks, &shell), Exceeded::Memory(4 << 30));
+    drop(shell.stdin.take());
+    shell.wait().unwrap();
+}
+
+#[test]
+fn memory_is_looked_at() {
+    let mut shell = shell();
+    let mut checks = Checks::start().unwrap();
+    checks.begin(18 << 10, None);
+    assert_eq!(exceeded(&mut checks, &shell), Exceeded::Memory(72 << 10));
+    drop(shell.stdin.take());
+    shell.wait().unwrap();
+}
+
+#[test]
+fn only_what_processes_have_more_is_added_to_what_was_found_last() {
+    let own = vec![std::process::id().cast_signed(); 3];
+    let (_sender, mut checks) = held_up(NEVER, NEVER);
+    let shown = Process::read(own[0]).unwrap().shown();
+    checks.begin(shown / 4, None);
+    assert_eq!(checks.add_up(&own), Err(Exceeded::Memory(shown / 4 * 4)));
+    // They shared it.
+    checks.last.memory = Sums { shown: shown * 3, together: shown / 2, is_divided: true };
+    assert_eq!(checks.add_up(&own), Ok(()));
+    checks.last.of_open = shown;
+    assert_eq!(checks.add_up(&own), Err(Exceeded::Memory(shown / 4 * 4)));
+}
+
+#[test]
+fn what_was_mapped_some_time_ago_and_who_hid_once_are_looked_at_again() {
+    let (_sender, mut checks) = held_up(NEVER, NEVER);
+    checks.begin(u64::MAX, None);
+    let answer = |too_many, hidden| FilesAnswer { memory: 0, removed: Removed::new(), too_many, hidden };
+    assert_eq!(checks.found_files(answer(TooMany::WithMapped, None)), Ok(()));
+    assert_eq!(checks.found_files(answer(TooMany::WithMapped, None)), Ok(()));
+    checks.last.mapped_in = checks.memory.number() + 1;
+    assert_eq!(checks.found_files(answer(TooMany::WithMapped, None)), Err(Exceeded::Disk));
+    assert_eq!(checks.found_files(answer(TooMany::No, None)), Ok(()));
+    assert_eq!(checks.found_files(answer(TooMany::Yes, None)), Err(Exceeded::Disk));
+    for (hidden, found) in [(1, Ok(())), (2, Ok(())), (2, Err(Exceeded::Hidden))] {
+        assert_eq!(checks.found_files(answer(TooMany::No, Some(hidden))), found);
+    }
+}
+
+#[test]
+fn processes_that_follow_each_other_cannot_hide_and_one_now_and_then_may() {
+    let (_sender, mut checks) = held_up(NEVER, NEVER);
+    let mut found = |hidden: &[i32]| {
+        checks.begin(u64::MAX, None);
+        let answers = hidden.iter().map(|pid| FilesAnswer {
+            memory: 0,
+            removed: Removed::new(),
+            too_many: TooMany::No,
+            hidden: Some(*pid).filter(|pid| *pid != 0),
+        });
+        answers.map(|answer| checks.found_files(answer)).position(|found| found.is_err())
+    };
+    assert_eq!(found(&[1, 2, 3, 4]), Some(2));
+    assert_eq!(found(&[1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6]), Some(8));
+    assert_eq!(found(&[1, 0, 0].repeat(100)), None);
+}
+
+#[test]
+fn memory_that_forks_share_is_divided_before_it_is_too_much() {
+    let (go, may_end) = mpsc::channel::<()>();
+    let (divided, is_divided) = mpsc::channel();
+    let checks = Checks::with(NEVER, NEVER, move |request, _| {
+        let mut sums = Sums { together: 4 << 20, is_divided: false, shown: 0 };
+        if request.of_open == 0 {
+            let _ = may_end.recv();
+        } else {
+            sums = Sums { together: 0, is_divided: true, shown: 0 };
+            let _ = divided.send(());
+        }
+        MemoryAnswer { sums, removed: Removed::new() }
+    });
+    let (mut shell, mut checks) = (shell(), checks.unwrap());
+    checks.begin(1 << 20, None);
+    let mut go = Some(go);
+    let until = Instant::now() + Duration::from_secs(60);
+    while is_divided.try_recv().is_err() {
+        assert_eq!(checks.count(Pid::from_child(&shell), &[]).and_then(|_| checks.found()), Ok(()));
+        assert!(Instant::now() < until, "no second look");
+        // More is open when the first look ends than when it began: a pipe of 64 KB.
+        if checks.last.of_open > 0 {
+            go = None;
+        }
+        let _ = poll(&mut [checks.awaited()], Some(&Timespec { tv_sec: 0, tv_nsec: 5_000_000 }));
+    }
+    assert!(go.is_none());
+    drop(shell.stdin.take());
+    shell.wait().unwrap();
+}
+
+#[test]
+fn removed_files_are_told_that_processes_have_open() {
+    use std::io::Write as _;
+
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&vec![1; 1 << 20]).unwrap();
+    let own = vec![std::process::id().cast_signed()];
+    let mut checks = Checks::start().unwrap();
+    assert!(checks.removed(own, Duration::from_secs(60)) >= 1 << 20);
+    assert_eq!(checks.removed(Vec::new(), Duration::from_secs(60)), 0);
+}
