@@ -149,3 +149,23 @@ async fn a_foreign_actor_is_asked_to_stop_through_its_stop_queue() {
     assert!(kind == ErrorKind::Stopped && matches!(text.as_str(), "stopped" | "stopped_by_request"), "{kind:?} {text}");
     house.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_with_a_word_of_its_actors_own_runs_and_is_asked_to_stop_and_not_deleted() {
+    let house = House::empty().await;
+    let id = house.start(spec("1")).await;
+    let popped: String = house.redis.run(&["RPOP", OSIS]).await;
+    assert_eq!(popped, id.as_str());
+    let _: i64 = house.redis.run(&["HSET", &format!("hero:job:{id}"), "status", "running"]).await;
+    let refused = house.dispatcher.delete(CONTEXT, &id).await.unwrap_err();
+    assert!(matches!(refused, Error::State { status: Status::Started, .. }), "{refused}");
+    let refused = house.dispatcher.start(CONTEXT, &id).await.unwrap_err();
+    assert!(matches!(refused, Error::State { status: Status::Started, .. }), "{refused}");
+    assert!(matches!(house.store.jobs().stop(&id).await.unwrap(), hero::store::Stopping::Asked));
+    assert_eq!(hget(&house.redis, &id, "status").await.as_deref(), Some("running"), "only its actor ends it");
+    let asked: Vec<String> = house.redis.run(&["LRANGE", "hero:q:ctl:type:osis", "0", "-1"]).await;
+    assert_eq!(asked, [id.as_str()]);
+    house.store.queues().control(&["hero:q:ctl:type:osis".to_owned()]).await.unwrap();
+    assert_eq!(hget(&house.redis, &id, "status").await.as_deref(), Some("running"));
+    house.close().await;
+}

@@ -42,10 +42,6 @@ local function labels_from(texts, entries)
   end
 end
 
-local KNOWN = {
-  created = true, scheduled = true, waiting_for_prerequisites = true, dispatched = true, started = true, finished = true, error = true,
-}
-
 -- True if a job meets a condition.
 local function meets(key, condition)
   local field, how, text = condition.field, condition.how, condition.text
@@ -53,11 +49,9 @@ local function meets(key, condition)
   if not size then return false end
   if how == 'is' then return size == #text and redis.call('HGET', key, field) == text end
   if how == 'status' then
-    -- An unknown word comes from a foreign actor that runs the job.
     if size == 0 then return text == 'dispatched' and redis.call('EXISTS', key) == 1 end
     if size > 32 then return text == 'started' end
-    local word = redis.call('HGET', key, field)
-    return word == text or text == 'started' and not KNOWN[word]
+    return values.status_of(redis.call('HGET', key, field)) == text
   end
   if size == 0 then return false end
   if size ~= 24 then return true end

@@ -48,6 +48,16 @@ function values.is_actor(script_type, group, instance)
   return values.is_name(script_type) and values.is_name(group) and instance and #instance <= 9
 end
 
+local STATUSES = {
+  created = true, scheduled = true, waiting_for_prerequisites = true, dispatched = true, started = true, finished = true, error = true,
+}
+
+-- The status for the word in the hash of a job. A foreign actor that runs a job may have a word of its own for that.
+function values.status_of(word)
+  if not word or word == '' then return 'dispatched' end
+  return STATUSES[word] and word or 'started'
+end
+
 function values.is_final(status) return status == 'finished' or status == 'error' end
 
 -- True if a job with this status has not begun: no actor was able to take it since it was created or retried.

@@ -157,7 +157,8 @@ function step.counting(ids, of_jobs)
   local open, failed = 0, 0
   for at, id in ipairs(ids) do
     local noted = try('HGET', of_jobs[at], 'status')
-    local word = id ~= '-' and layouts.named.runner.words[jobs.status(id) or '']
+    local status = id ~= '-' and jobs.status(id)
+    local word = status and layouts.named.runner.words[values.status_of(status)]
     -- A job that is gone had finished, or never will.
     if not word then word = noted == 'finished' and noted or 'error' end
     if word ~= noted and noted then insist('HSET', of_jobs[at], 'status', word) end

@@ -12,7 +12,7 @@ local MOST = 128
 
 local function honour(queue, id, mine)
   local job = values.is_uuid(id) and read(id)
-  local status = job and (job.status or jobs.exists(id) and 'dispatched')
+  local status = job and (job.status or jobs.exists(id)) and values.status_of(job.status)
   if status == 'started' and job.lease == request.server then
     redis.call('HSET', keys.job(id), 'stop_requested_at', request.now_text, 'updated_at', request.now_text)
     mine[#mine + 1] = id

@@ -10,7 +10,7 @@ return function()
   local id = request.take()
   local job = links.read(read, id)
   if not job or not (job.status or job.id) and not jobs.exists(id) then return { 'missing' } end
-  if job.status == 'started' then return { 'illegal', job.status } end
+  if values.status_of(job.status) == 'started' then return { 'illegal', 'started' } end
   local status, script_type = job.status, job.script_type or jobs.DEFAULT_TYPE
   if values.is_final(status) and jobs.is_unsettled(id) then
     -- A foreign actor has just ended it. That end releases the jobs that wait for it.

@@ -40,7 +40,7 @@ local function discover(id, day_ago, given_up, admits)
   if not (job.status or job.id or job.script) then return false end
   -- A job that is known only from others is watched until everything that follows from its state is done.
   local settled = job.unseen and not redis.call('ZSCORE', keys.watched, id)
-  local status, last, admitted = job.status or 'dispatched', job.updated_at or job.created_at or '', nil
+  local status, last, admitted = values.status_of(job.status), job.updated_at or job.created_at or '', nil
   local old = string.find(last, '^%d%d%d%d%-%d%d%-%d%dT') and last < day_ago
   if not settled and (status == 'dispatched' or status == 'waiting_for_prerequisites' and not old) then
     admitted = foreign.admit(id, nil, admits)

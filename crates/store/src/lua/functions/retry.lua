@@ -72,7 +72,7 @@ return function()
   followed = 0
   local job = read(id)
   if not job or not (job.status or job.id) and not jobs.exists(id) then return { 0, 'missing' } end
-  if not values.is_final(job.status) then return { 0, 'illegal', job.status or 'dispatched' } end
+  if not values.is_final(job.status) then return { 0, 'illegal', values.status_of(job.status) } end
   if jobs.is_unsettled(id) then
     -- A foreign actor has just ended it, and its own retries come first.
     local status = foreign.settle(id, job.status)

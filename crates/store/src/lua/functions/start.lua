@@ -23,7 +23,7 @@ end
 local function start(id, limit)
   local job = links.read(read, id)
   if not job or not (job.status or job.id) then return { 'missing' } end
-  if job.status ~= 'created' then return { 'illegal', job.status or 'dispatched' } end
+  if job.status ~= 'created' then return { 'illegal', values.status_of(job.status) } end
   local script_type, due, open = job.script_type or jobs.DEFAULT_TYPE, tonumber(job.run_at_ms), tonumber(job.open) or 0
   local queue = keys.work(script_type, job.group, job.instance, job.priority)
   local is_due = not (due and due > request.now)

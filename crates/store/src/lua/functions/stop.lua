@@ -22,7 +22,7 @@ return function()
   local id = request.take()
   local job = links.read(read, id)
   if not job or not (job.status or job.id or job.script_type) and not jobs.exists(id) then return { 'missing' } end
-  local status, script_type = job.status or 'dispatched', job.script_type or jobs.DEFAULT_TYPE
+  local status, script_type = values.status_of(job.status), job.script_type or jobs.DEFAULT_TYPE
   if values.is_final(status) then return { 'ended', status } end
 
   if status ~= 'started' then
