@@ -262,6 +262,24 @@ async fn a_pool_without_turns_gets_sorted_jobs_too_and_before_newer_ones() {
 }
 
 #[tokio::test]
+async fn callers_without_jobs_that_another_program_adds_hold_up_no_call() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let of_ann = put_many(&store, "ann", 2).await;
+    assert_eq!(ids(&take(&store, "osis", &[], 1, true).await), of_ann[..1]);
+    let [ring] = &*redis.run::<Vec<String>>(&["KEYS", "*:ring*"]).await else { panic!("one ring") };
+    let many = "for at = 1, 1000 do redis.call('RPUSH', KEYS[1], 'nobody' .. at) end";
+    let _: () = redis.run(&["EVAL", many, "1", ring]).await;
+    let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
+    assert!(ids(&take(&store, "osis", &[], 1, true).await).is_empty());
+    assert!(redis.calls("lmove").await < 300);
+    for _ in 0..4 {
+        assert!(ids(&take(&store, "osis", &[], 1, true).await).len() <= 1);
+    }
+    assert_eq!(length(&redis, ring).await, 0);
+}
+
+#[tokio::test]
 async fn what_is_no_job_any_more_is_dropped_from_among_sorted_ones() {
     let redis = Redis::start().await;
     let store = redis.store().await;

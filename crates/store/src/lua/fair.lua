@@ -3,8 +3,8 @@
 local try, insist = commands.try, commands.insist
 local fair = {}
 
--- The number of jobs that are sorted in a call.
-local MOST_SORTED = 256
+-- The number of jobs that are sorted in a call, and of callers in the ring that are asked for a job.
+local MOST_SORTED, MOST_CALLERS = 256, 256
 local left_to_sort = 0
 
 -- By queue, the callers that were put into its ring in this call, if there was no ring before.
@@ -64,13 +64,15 @@ end
 function fair.take(queue, sorts)
   if sorts then sort(queue) end
   local ring = keys.fair_part(queue, 'ring')
-  while true do
+  for looked = 1, MOST_CALLERS do
     local caller = try('LMOVE', ring, ring, 'RIGHT', 'LEFT')
     if not caller then
       -- Nil instead of false: a foreign program made it anything but a list.
       if caller == nil then commands.give_way(ring) end
       break
     end
+    -- A foreign program added many callers that have no jobs: the next call goes on.
+    if looked == MOST_CALLERS then return false end
     local list = keys.fair_part(queue, 'of:' .. caller)
     local id = try('RPOP', list)
     -- Nil as above.

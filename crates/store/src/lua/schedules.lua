@@ -45,10 +45,10 @@ function schedules.refuse_occurrence(occurrence)
     overlaps = last and not has_ended(last)
   elseif occurrence.overlap == 'queue' then
     local key = keys.schedule_waiting(occurrence.id)
-    local oldest = try('LINDEX', key, 0)
-    while oldest and has_ended(oldest) do
+    for _ = 1, 2 * MOST_WAITING do
+      local oldest = try('LINDEX', key, 0)
+      if not oldest or not has_ended(oldest) then break end
       redis.call('LPOP', key)
-      oldest = try('LINDEX', key, 0)
     end
     overlaps = (try('LLEN', key) or 0) >= MOST_WAITING
   end

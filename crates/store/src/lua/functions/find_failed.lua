@@ -8,6 +8,8 @@
 
 -- The number of entries that are read at once.
 local CHUNK = 128
+-- The number of entries that are read in a call, with those that other programs added or that are not wanted.
+local MOST_READ = 65536
 
 return function()
   local from, id_from, latest, earliest = request.take_number(), request.take(), request.take_number(), request.take_number()
@@ -16,7 +18,7 @@ return function()
   if not commands.try('ZSCORE', key, '') then return { 'partial' } end
   latest = math.min(from or math.huge, latest)
   local position, found = redis.call('ZCOUNT', key, '(' .. values.digits(latest), '+inf'), {}
-  while true do
+  for _ = 1, MOST_READ / CHUNK do
     local entries = redis.call('ZREVRANGE', key, position, position + CHUNK - 1, 'WITHSCORES')
     for at = 1, #entries, 2 do
       local id, listed = entries[at], tonumber(entries[at + 1])
@@ -35,4 +37,5 @@ return function()
     if #entries < 2 * CHUNK then return { 'end', '', '', unpack(found) } end
     position = position + CHUNK
   end
+  return { 'partial' }
 end
