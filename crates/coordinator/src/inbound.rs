@@ -86,6 +86,9 @@ impl From<String> for Refusal {
 
 impl From<store::Error> for Refusal {
     fn from(error: store::Error) -> Self {
+        if matches!(error, store::Error::Deleting) {
+            return Self::Refused(error.to_string());
+        }
         tracing::warn!(%error, "a message that came could not be stored; it comes again");
         Self::Full("the store of the other side is unavailable".into())
     }

@@ -34,6 +34,9 @@ pub enum Error {
         /// The fault.
         why: &'static str,
     },
+    /// The context is being deleted, so nothing new is stored in it.
+    #[error("the context is being deleted")]
+    Deleting,
     /// A group of jobs was prepared so many times in a row to be stored in one step, and each time it was gone, or others had used its
     /// idempotency keys, before that step.
     #[error(
@@ -136,7 +139,7 @@ impl Error {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Deadline(_) | Self::Overtaken(_) => true,
-            Self::Reply { .. } | Self::Unsuitable(_) | Self::Setting(_) | Self::Spoilt { .. } | Self::Closed => false,
+            Self::Reply { .. } | Self::Unsuitable(_) | Self::Setting(_) | Self::Spoilt { .. } | Self::Deleting | Self::Closed => false,
             Self::Redis(error) => {
                 let busy =
                     ["OOM", "LOADING", "BUSY", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MISCONF", "NOREPLICAS", "UNBLOCKED"];
@@ -153,7 +156,7 @@ impl Error {
     pub fn not_done(&self) -> bool {
         match self {
             Self::Deadline(_) | Self::Reply { .. } | Self::Closed => false,
-            Self::Unsuitable(_) | Self::Setting(_) | Self::Spoilt { .. } | Self::Overtaken(_) => true,
+            Self::Unsuitable(_) | Self::Setting(_) | Self::Spoilt { .. } | Self::Deleting | Self::Overtaken(_) => true,
             // Redis 7 gives these refusals only to the first write of a function, before anything is done. They concern disk, memory or
             // replicas.
             Self::Redis(error) if matches!(error.code(), Some("OOM" | "MISCONF" | "NOREPLICAS" | "READONLY")) => true,
@@ -174,7 +177,8 @@ impl Error {
 
 impl From<RedisError> for Error {
     fn from(error: RedisError) -> Self {
-        Self::Redis(Arc::new(error))
+        // The word of `access.refuse_closed`.
+        if error.code() == Some("CLOSED") { Self::Deleting } else { Self::Redis(Arc::new(error)) }
     }
 }
 

@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Error;
+use super::fcall::word_if;
+use super::{Error, Inner};
 use crate::views::Health;
 
 /// The memory use of Redis at the last reading, and the approximate amount stored since.
@@ -28,6 +29,16 @@ impl Memory {
             0 => 0.0,
             limit => (self.used.load(Ordering::Relaxed) + self.stored.load(Ordering::Relaxed)) as f64 / limit as f64,
         }
+    }
+}
+
+/// If more than this share of the memory is in use, functions that store something new read the memory use of Redis.
+const LOOK_FROM: f64 = 0.7;
+
+impl Inner {
+    /// The argument that tells a function whether memory may be short.
+    pub(super) fn look(&self) -> &'static str {
+        word_if("look", self.memory.share() > LOOK_FROM)
     }
 }
 

@@ -3,6 +3,7 @@
 mod clock_step;
 mod cluster;
 mod counters;
+mod doors;
 mod field_counts;
 mod halfway;
 mod index;

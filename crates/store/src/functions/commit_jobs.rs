@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use redis::Cmd;
 
-use super::create::{Created, LOOK_FROM, NewJob, created};
+use super::create::{Created, NewJob, created};
 use super::unexpected;
 use super::unstage_jobs::Staging;
 use crate::codec::Text;
@@ -147,7 +147,7 @@ impl Inner {
             call.arg(self.bounds.queue_length())
                 .arg(self.periods.keep_created.as_millis() as u64)
                 .arg(self.periods.lease.as_millis() as u64);
-            call.arg(list(["stage", "-", word_if("look", self.memory.share() > LOOK_FROM)])).arg(list([0, self.bounds.jobs_per_second()]));
+            call.arg(list(["stage", "-", self.look()])).arg(list([0, self.bounds.jobs_per_second()]));
             let follows = word_if("followed", group.is_followed);
             call.arg(format!("{} {} {} {new} {follows}", group.id, group.jobs.len(), slice.start + 1)).arg(0).arg(slice.len());
             for place in slice.clone() {
@@ -207,7 +207,7 @@ impl Inner {
 
     fn encode_commit(&self, group: &Group<'_>, revision: &str) -> Cmd {
         let mut call = self.call(&COMMIT);
-        call.arg(group.id.as_str()).arg(group.jobs.len()).arg(word_if("look", self.memory.share() > LOOK_FROM));
+        call.arg(group.id.as_str()).arg(group.jobs.len()).arg(self.look());
         call.arg(self.bounds.jobs_per_second()).arg(revision).arg(group.staged_jobs().count());
         let mut types: BTreeMap<&str, usize> = BTreeMap::new();
         group.staged_jobs().for_each(|(_, job)| *types.entry(job.spec.script_type.as_str()).or_default() += 1);

@@ -17,9 +17,6 @@ use hero_model::{FlowId, JobId, JobSpec, Priority, Queue, ScriptType, Status, Ta
 
 const FUNCTION: Function = Function("create");
 
-/// If more than this share of the memory is in use, each call reads the memory use of Redis.
-pub(super) const LOOK_FROM: f64 = 0.7;
-
 /// A job to be stored.
 #[derive(Debug, Clone)]
 pub struct NewJob {
@@ -272,7 +269,7 @@ impl Inner {
         call.arg(self.periods.lease.as_millis() as u64).arg(list([
             word_if("all", or_none),
             word_if("shadows", self.push == Push::Both),
-            word_if("look", self.memory.share() > LOOK_FROM),
+            self.look(),
         ]));
         // The jobs of a flow were counted when the flow was created.
         let per_second = if of_flow { 0 } else { self.bounds.jobs_per_second() };

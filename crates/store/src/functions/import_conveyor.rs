@@ -44,7 +44,7 @@ pub enum Import {
 pub enum Imported {
     /// It is now a job in its work queue.
     Taken,
-    /// It stays in its place, because the work queue is long enough.
+    /// It stays in its place, because the work queue is long enough, Redis nearly full, or the context about to be deleted.
     Full,
     /// Another server took it.
     Gone,
@@ -64,7 +64,7 @@ impl Conveyor<'_> {
     /// The import makes no work queue longer than `backlog`.
     pub async fn import(self, keys: &ConveyorKeys, queue: &str, backlog: usize, elements: &[Import]) -> Result<Vec<Imported>, Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(keys.prefix()).arg(keys.queue(queue)).arg(backlog);
+        call.arg(self.0.look()).arg(keys.prefix()).arg(keys.queue(queue)).arg(backlog);
         for element in elements {
             match element {
                 Import::Job { bytes, id, parent, spec } => {

@@ -15,7 +15,7 @@ impl Queues<'_> {
     /// After an error it is unknown whether jobs were imported, but none is lost.
     pub async fn import(self, script_type: &ScriptType, layout_queues: &LayoutQueues, wanted: usize) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(script_type.as_str()).arg(wanted).arg(layout_queues.queues.len());
+        call.arg(self.0.look()).arg(script_type.as_str()).arg(wanted).arg(layout_queues.queues.len());
         for (layout, key) in &layout_queues.queues {
             call.arg(layout).arg(key);
         }

@@ -12,7 +12,7 @@ impl Messages<'_> {
     /// jobs; nothing if it was not there, or its queues have no room.
     pub async fn make_runner_jobs(self, message: MessageKey, jobs: &Result<Vec<RunnerJob>, String>) -> Result<Option<MadeJobs>, Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(self.0.bounds.queue_length()).arg(self.0.bounds.jobs_per_second()).arg(message.to_string());
+        call.arg(self.0.look()).arg(self.0.bounds.queue_length()).arg(self.0.bounds.jobs_per_second()).arg(message.to_string());
         let (wrong, jobs) = match jobs {
             Ok(jobs) => ("", jobs.as_slice()),
             Err(wrong) => (wrong.as_str(), &[][..]),

@@ -62,6 +62,9 @@ pub enum Lack {
     /// Its context is being deleted.
     #[error("it is being deleted")]
     Closed,
+    /// Redis is nearly full.
+    #[error("its Redis uses more than 90% of its memory; what is left is for the ends of jobs")]
+    Memory,
     /// The owners of earlier messages have not fetched them.
     #[error("msg_in holds {MOST_IN} messages, as many as it may; acknowledge_message takes them out, and so does RPOP")]
     In,
@@ -91,6 +94,7 @@ impl Lack {
         let number = |at: usize| told.get(at).and_then(Text::parse).unwrap_or(0);
         Some(match word(0)? {
             "closed" => Self::Closed,
+            "memory" => Self::Memory,
             "msg_in" => Self::In,
             "queue" => Self::Queue { script_type: word(1)?.to_owned(), most: number(2) },
             "rate" => Self::Rate(number(1)),
@@ -133,7 +137,7 @@ impl Messages<'_> {
     /// Stores a message that arrived over a bus, with its jobs in their queues, or with its key in `msg_in`: all or nothing, and once.
     pub async fn receive(self, message: &NewMessage) -> Result<(Received, MadeJobs), Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(self.0.bounds.queue_length()).arg(self.0.bounds.jobs_per_second());
+        call.arg(self.0.look()).arg(self.0.bounds.queue_length()).arg(self.0.bounds.jobs_per_second());
         call.arg(&message.nonce).arg(message.signer.as_str()).arg(message.again.as_millis());
         call.arg(message.caller).arg(message.number).arg(message.fields.len());
         for (field, value) in &message.fields {

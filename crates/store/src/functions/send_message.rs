@@ -25,7 +25,7 @@ impl Messages<'_> {
     /// Stores an outgoing message with these fields.
     pub async fn send(self, caller: u32, fields: &[(&str, String)]) -> Result<MessageStored, Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(caller);
+        call.arg(self.0.look()).arg(caller);
         for (field, value) in fields {
             call.arg(*field).arg(value);
         }

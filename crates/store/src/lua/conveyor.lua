@@ -19,9 +19,11 @@ function conveyor.is_relation(rel)
   return string.sub(rel, 1, #start) == start
 end
 
--- True if an element is still in a list. It is removed last, so that a Redis without memory refuses the call before
--- anything is lost.
-function conveyor.lies_in(list, element) return try('LPOS', list, element, 'RANK', -1) and true or false end
+-- True if an element, which was read from the end of a list, is still near that end. It is removed last, so that a Redis
+-- without memory refuses the call before anything is lost.
+function conveyor.lies_in(list, element)
+  return try('LPOS', list, element, 'RANK', -1, 'MAXLEN', commands.SOUGHT) and true or false
+end
 
 -- Keeps a job that has failed for good, the latest first. False: the key is no list.
 function conveyor.set_aside(prefix, element)

@@ -132,10 +132,16 @@ end
 -- From this part of its memory on, the rest is for the ends of jobs.
 local NEARLY_FULL = 0.9
 
--- An answer that Redis is nearly full, or nil.
-function request.refuse_nearly_full()
+-- True if Redis is nearly full. `look` is 'look' if the server found that memory may be short.
+function request.is_nearly_full(look)
+  if look ~= 'look' then return false end
   local used, most = request.memory()
-  if most == 0 or used < NEARLY_FULL * most then return nil end
+  return most > 0 and used >= NEARLY_FULL * most
+end
+
+-- An answer that Redis is nearly full, or nil.
+function request.refuse_nearly_full(look)
+  if not request.is_nearly_full(look) then return nil end
   return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
 end
 

@@ -1,4 +1,4 @@
--- Flags:
+-- Flags: allow-oom
 -- Lists identities that other programs have written, and lets them log in by the public keys in their hashes, and no
 -- longer by keys that they have lost.
 -- ARGV  for each: its number · its public key, '-' if it has none

@@ -55,7 +55,7 @@ end
 return function()
   local group, places, look, per_second = request.take(), request.take(), request.take(), request.take_number()
   local revision, many, many_of, others, texts = request.take(), request.take(), take_types(), take_some(), take_some()
-  local full = look == 'look' and request.refuse_nearly_full()
+  local full = request.refuse_nearly_full(look)
   if full then return full end
   if access.is_closed() then return { 'closed' } end
   if not links.keep(group, places) then return { 'gone' } end

@@ -1,4 +1,4 @@
--- Flags:
+-- Flags: allow-oom
 -- Adds fields to the hash of a message.
 -- ARGV  element · then its fields, each: name · value
 -- Gives 1, or 0 if there is no such message (any more).

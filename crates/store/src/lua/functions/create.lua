@@ -345,7 +345,7 @@ return function()
   local about = request.take()
   local occurrences = all == 'stage' and {} or schedules.occurrences_in(about)
   most_running, per_second = tonumber(most_running), tonumber(most_created)
-  local full = look == 'look' and request.refuse_nearly_full()
+  local full = request.refuse_nearly_full(look)
   if full then return full end
   has_shadows = shadows == 'shadows'
   local empty = request.empty

@@ -10,6 +10,8 @@ return function()
     fields[#fields + 1] = field
     if not objects.state(collection, field) then added = added + 1 end
   end
+  local closed = access.refuse_closed()
+  if closed then return closed end
   if #objects.fields(collection) + added > objects.MOST_INDEXES then return { 'many', tostring(objects.MOST_INDEXES) } end
   if not objects.note(collection) then return { 'full' } end
   local declared = { 'declared' }

@@ -1,10 +1,10 @@
 -- Flags:
 -- Imports jobs from a queue of the conveyor layout: each becomes a job of ours, or fails at once.
--- ARGV  prefix of conveyor keys · queue · maximum length of a work queue
+-- ARGV  'look' (memory may be short) or '-' · prefix of conveyor keys · queue · maximum length of a work queue
 --       · elements, the first to take first, each: bytes · then
 --       'job' · id · parent or '' · script type · number of fields and values other than those of every job · field · value …
 --       'ill' · id · parent or '' · the job with the reason of its failure      'bad' (no job at all)
--- Gives for each 'taken' · 'full' (it stays in its queue, because the work queue is full or paused) · 'gone' (another
+-- Gives for each 'taken' · 'full' (it stays in its queue: the work queue is full or paused, or nothing new may be stored now) · 'gone' (another
 -- server took it)
 -- · 'twice' (it is being processed already) · 'other' (a job from elsewhere has its id) · 'failed' · 'lost' (there is
 -- no list to keep a failed job).
@@ -62,7 +62,8 @@ local function take_job()
 end
 
 return function()
-  local prefix, queue, bound, answers, created = request.take(), request.take(), request.take_number(), {}, {}
+  local look, prefix, queue, bound, answers, created = request.take(), request.take(), request.take(), request.take_number(), {}, {}
+  if access.is_closed() or request.is_nearly_full(look) then bound = 0 end
   while request.has_more() do
     local bytes, kind = request.take(), request.take()
     local there, answer = conveyor.lies_in(queue, bytes), 'gone'
@@ -71,7 +72,10 @@ return function()
       if there then answer = import(prefix, bytes, job, bound, created) end
     elseif kind == 'ill' then
       local id, parent, failed = request.take(), request.take(), request.take()
-      if there then answer = refuse_ill(prefix, id, parent, failed) end
+      if there and bound == 0 then answer = 'full'
+      elseif there then answer = refuse_ill(prefix, id, parent, failed) end
+    elseif there and bound == 0 then
+      answer = 'full'
     elseif there then
       answer = conveyor.set_aside(prefix, bytes) and 'failed' or 'lost'
     end

@@ -1,6 +1,7 @@
 -- Flags:
 -- Imports jobs of other layouts: moves them from their queues to ours, where they are taken like any other.
--- ARGV  script type of the pool · number of jobs wanted · number of queues, each: layout · key · then number of stop queues, each: key
+-- ARGV  'look' (memory may be short) or '-' · script type of the pool · number of jobs wanted
+--       · number of queues, each: layout · key · then number of stop queues, each: key
 -- Gives {number of elements checked, script types that have work …}.
 local try, try_named = commands.try, commands.try_named
 local read = jobs.end_reader('status', 'group', 'instance', 'priority', 'attempt')
@@ -20,7 +21,7 @@ local LONGEST_ENVIRONMENT = 262144
 local MOST_RETRIES = 255
 
 -- The state of this call; each call sets it anew.
-local own_type, stops, pending, order, admits, looks
+local own_type, stops, pending, order, admits, looks, failure
 
 -- The queue that contained a request to stop a job, or nil.
 local function stop_of(id)
@@ -215,6 +216,15 @@ local function import(queue, element)
   if try('HSETNX', key, 'dialect', queue.layout) then return consider(element) end
 end
 
+-- Imports an element. An error ends no call, because what was imported before has to get into its queue: the element is
+-- checked again later, and the error is the answer of the call.
+local function import_or_wait(queue, element)
+  local done, answer = pcall(import, queue, element)
+  if done then return answer end
+  failure = type(answer) == 'table' and answer or redis.error_reply(tostring(answer))
+  later(queue, element)
+end
+
 -- Takes elements, one of each queue in turn, so that no queue waits for another to become empty. Returns the number of
 -- checked elements.
 local function take_elements(served, wanted)
@@ -225,7 +235,7 @@ local function take_elements(served, wanted)
       local element = #order < wanted and looked < left and try_named('RPOP', queue.key)
       if element then
         looked, again = looked + 1, true
-        if import(queue, element) == 'later' then
+        if import_or_wait(queue, element) == 'later' then
           -- The next call begins with it. If it cannot go back, it is checked again later.
           if not try_named('RPUSH', queue.key, element) then later(queue, element) end
           left = looked
@@ -237,11 +247,12 @@ local function take_elements(served, wanted)
 end
 
 return function()
+  local look = request.take()
   own_type = request.take()
   local wanted, served = math.min(request.take_number(), MOST_TAKEN), {}
-  stops, pending, order, admits, looks = {}, nil, {}, {}, awaited.begin()
+  stops, pending, order, admits, looks, failure = {}, nil, {}, {}, awaited.begin(), nil
   -- A pause of the queue of a type also covers the queues that lead to it.
-  if queues.is_paused(keys.work(own_type)) then return { 0 } end
+  if queues.is_paused(keys.work(own_type)) or access.is_closed() or request.is_nearly_full(look) then return { 0 } end
   for at = 1, request.take_number() do
     local layout, key = request.take(), request.take()
     served[at] = { layout = layout, key = key, kind = layouts.named[layout] }
@@ -262,5 +273,5 @@ return function()
     request.has_work(job.script_type)
   end
   news.send_all()
-  return { looked, unpack(request.types) }
+  return failure or { looked, unpack(request.types) }
 end

@@ -1,14 +1,15 @@
 -- Flags:
 -- Creates the jobs of a message that another program put into `msg_in`, or records its error, and removes it from
 -- there.
--- ARGV  queue length limit · maximum number of jobs created per second, or 0 · element · its error, or '' ·
---       its jobs, as `message_jobs.take_jobs` reads them
+-- ARGV  'look' (memory may be short) or '-' · queue length limit · maximum number of jobs created per second, or 0
+--       · element · its error, or '' · its jobs, as `message_jobs.take_jobs` reads them
 -- Gives {'made', of each of its jobs: name · id}, or {} if it was removed before, or if so many jobs may not be created
--- now, or if the search for their numbers has to go on.
+-- now, or none in this context, or if the search for their numbers has to go on.
 return function()
-  local limit_of_queue, per_second = request.take_number(), request.take_number()
+  local look, limit_of_queue, per_second = request.take(), request.take_number(), request.take_number()
   local element, wrong = request.take_many(2)
   local list = message_jobs.take_jobs()
+  if access.is_closed() or wrong == '' and request.is_nearly_full(look) then return {} end
   if wrong == '' and message_jobs.refuse_jobs(list, limit_of_queue, per_second) then return {} end
   local numbers, why = message_jobs.numbers_of(list)
   if not numbers and why == 'later' then return {} end

@@ -2,7 +2,7 @@
 -- Puts due jobs into their queues, and ids whose hash exists by now; gives up jobs that were never started.
 -- ARGV  maximum number of each · '1' if no server called for a while, so that missing hashes get more time, else ''
 -- Gives {number of entries handled, next due time, ms, or '', script types that have work …}.
-local try = commands.try
+local try_named = commands.try_named
 local read = jobs.end_reader('status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'open')
 
 -- The time until the next check while a hash is missing, ms.
@@ -30,7 +30,7 @@ local function look_for_hash(member, nobody_looked)
     redis.call('ZREM', keys.unwritten, member)
     return false
   end
-  local known = hash ~= '-' and redis.call('EXISTS', hash ~= '' and hash or keys.job(id)) == 1
+  local known = hash ~= '-' and try_named('EXISTS', hash ~= '' and hash or keys.job(id)) == 1
   local at = tonumber(redis.call('ZSCORE', keys.unwritten, member))
   -- No entry waits for longer, unless the clock of Redis was set back since.
   local due = at <= request.now or at > request.now + awaited.LONGEST_PAUSE
@@ -45,7 +45,7 @@ local function look_for_hash(member, nobody_looked)
   local script_type = string.match(queue, ':type:([^:]+)')
   if hash == '' then
     if known and script_type and queues.push(queue, script_type, id, true) then request.has_work(script_type) end
-  elseif (known or hash == '-') and try(known and 'RPUSH' or 'LPUSH', queue, id) then
+  elseif (known or hash == '-') and try_named(known and 'RPUSH' or 'LPUSH', queue, id) then
     redis.call('PUBLISH', keys.wake_up(other_type), request.server)
     request.has_work(other_type)
   end

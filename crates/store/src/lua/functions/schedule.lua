@@ -21,6 +21,8 @@ return function()
   local keyed, digest = request.take_many(2)
   local found = keyed ~= '' and find_known(keyed, digest)
   if found then return found end
+  local closed = access.refuse_closed()
+  if closed then return closed end
   local key = keys.schedule(id)
   if redis.call('EXISTS', key) == 1 then return { 'exists' } end
   if redis.call('ZCARD', keys.schedules) >= most then return { 'full' } end

@@ -1,4 +1,4 @@
--- Flags:
+-- Flags: allow-oom
 -- Creates the hash of the context, or changes it. A value of '-' leaves the field as it is.
 -- ARGV  name · limits, JSON · admins, JSON
 -- Gives 'stored', or 'closed' (it is being deleted).

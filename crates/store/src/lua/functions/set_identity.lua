@@ -1,4 +1,4 @@
--- Flags:
+-- Flags: allow-oom
 -- Creates an identity, or changes one.
 -- ARGV  its number, 0 for a new one · public key, '-' to leave it · addresses, JSON, '-' to leave them · for a new one: the number
 --       after which it is known who has roles · the numbers there that have some …
@@ -12,6 +12,8 @@ return function()
   local owner = public_key ~= '-' and access.with_public_key(public_key)
   if owner and owner ~= id and access.is_identity(owner) then return { 'taken', owner } end
   if is_new then
+    local nearly_full = request.refuse_nearly_full('look')
+    if nearly_full then return nearly_full end
     if (commands.try('ZCARD', keys.identities) or 0) >= access.MOST_IDENTITIES then return { 'full' } end
     local from, held = request.take_number(), {}
     while request.has_more() do held[request.take()] = true end

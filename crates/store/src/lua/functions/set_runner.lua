@@ -20,7 +20,8 @@ end
 return function()
   local id, given = request.take(), {}
   while request.has_more() do given[request.take()] = request.take() end
-  local is_new = id == '0'
+  local is_new, closed = id == '0', access.refuse_closed()
+  if closed then return closed end
   coordinator.recover_runners()
   if not is_new and (commands.try('HLEN', keys.runner(id)) or 0) == 0 then return { 'missing' } end
   local function value(field)
