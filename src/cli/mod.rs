@@ -1,57 +1,66 @@
 //! The command line: a file per subcommand.
 //!
-//! `serve` and `actor` start the parts of `crate::server`. Every other command is a client that calls a server by
-//! JSON-RPC.
+//! Some commands start a server or its actors, most are clients that call a server by JSON-RPC, some need none, and
+//! some are hidden. The modules below stand in these groups.
 
+// Start a server or its actors: `serve` and `actor` by settings, `demo` its own, and `bench` too unless one is named.
 mod actor;
-mod advice;
-mod arguments;
-mod audit;
-mod backup;
 mod bench;
-mod call;
-mod candidates;
-mod check;
-mod child;
-mod choices;
-mod completions;
-mod context;
 mod demo;
-mod docs;
+mod serve;
+
+// Call a server by JSON-RPC, and so does `actor list`.
+mod call;
+mod context;
 mod drain;
-mod environment;
 mod flow;
-mod functions;
-mod global;
 mod identity;
-mod interrupt;
 mod job;
-mod language;
-mod local_server;
-mod local_time;
 mod login;
 mod mcp;
 mod message;
 mod object;
-mod openrpc;
-mod output;
-mod paging;
-mod pair;
-mod progress;
 mod queue;
-mod redis_admin;
-mod repl;
-mod report;
 mod rights;
 mod run;
 mod runner;
 mod schedule;
+mod token;
+
+// Need no server: they read scripts, lines or the files of a server, or print what this program knows.
+mod audit;
+mod backup;
+mod check;
+mod completions;
+mod docs;
+mod functions;
+mod openrpc;
+mod redis_admin;
+mod repl;
+
+// Are hidden: the children of this program, and what shells call to complete ids.
+mod candidates;
+mod child;
+
+// Are no commands: what commands share.
+mod advice;
+mod arguments;
+mod choices;
+mod environment;
+mod global;
+mod interrupt;
+mod language;
+mod local_server;
+mod local_time;
+mod output;
+mod paging;
+mod pair;
+mod progress;
+mod report;
 mod script;
 mod script_error;
-mod serve;
 mod spec;
 mod table;
-mod token;
 mod translate;
 mod watch;
 
