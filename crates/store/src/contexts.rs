@@ -5,12 +5,9 @@ use redis::{FromRedisValue, Pipeline, RedisError, RedisResult, Value};
 
 use super::codec::{Fields, Text};
 use super::connection::Link;
-use super::fcall::{Function, list};
 use super::{Error, Inner, Settings, Store};
 use crate::views::{Contexts, Messages, Queues};
 use hero_model::{Context, ContextId, ContextLimits, ContextStatus, IdentityId, JobId, Role, Timestamp, tree};
-
-const PENDING: Function = Function("pending");
 
 /// The entry of a context in the list of contexts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,19 +18,6 @@ pub enum Listed {
     Elsewhere,
     /// A server began to create the context at this time.
     Making(Timestamp),
-}
-
-/// The pending work of a context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pending {
-    /// The time at which something is due; nothing if nothing is.
-    pub due: Option<Timestamp>,
-    /// Whether the given queues hold jobs.
-    pub work: bool,
-    /// The number of its keys.
-    pub keys: u64,
-    /// Whether messages are under way. The context must be open for them, but needs no pools.
-    pub messages: bool,
 }
 
 /// Methods for the store of context 0, which holds the list of contexts.
@@ -105,12 +89,12 @@ impl Messages<'_> {
 /// The databases of one Redis over one connection, for contexts that are not in use. Each context costs this process only a few bytes then.
 pub struct Databases {
     /// Every call on it chooses its database first.
-    link: Link,
-    of: Store,
+    pub(super) link: Link,
+    pub(super) of: Store,
 }
 
 /// The number of databases that one pipeline reads.
-const TOGETHER: usize = 100;
+pub(super) const TOGETHER: usize = 100;
 
 impl Databases {
     /// Returns the contexts with these numbers, in the same order, as far as Redis has such databases. A context that cannot be read has an
@@ -132,36 +116,12 @@ impl Databases {
         Ok(contexts)
     }
 
-    /// Returns the pending work of each of these contexts, as far as Redis has such databases. `queues` are keys of queues in each of them.
-    /// A context that cannot be read has an error.
-    pub async fn pending(&self, ids: &[ContextId], queues: &[String]) -> Result<Vec<(ContextId, Result<Pending, Error>)>, Error> {
-        let mut pending = Vec::with_capacity(ids.len());
-        for part in ids.chunks(TOGETHER) {
-            let mut pipeline = Pipeline::new();
-            for id in part {
-                self.choose(&mut pipeline, *id);
-                let mut call = self.of.0.call_of(&PENDING, *id);
-                call.arg(list(queues));
-                pipeline.add_command(self.link.function_command(call));
-            }
-            let answers = self.asked(&mut pipeline).await?;
-            for (id, answers) in part.iter().zip(answers.chunks(2)) {
-                let of_context = || -> Result<Pending, Error> {
-                    let (due, work, keys, messages): (Text, u8, u64, u8) = answered(&answers[1])?;
-                    Ok(Pending { due: due.parse().map(Timestamp::from_millis), work: work == 1, keys, messages: messages == 1 })
-                };
-                pending.extend(in_database(&answers[0], of_context).map(|pending| (*id, pending)));
-            }
-        }
-        Ok(pending)
-    }
-
-    fn choose(&self, pipeline: &mut Pipeline, id: ContextId) {
+    pub(super) fn choose(&self, pipeline: &mut Pipeline, id: ContextId) {
         pipeline.cmd("SELECT").arg(self.of.0.settings.endpoint.database(id.0));
     }
 
     /// Runs the pipeline and returns the outcome of each command.
-    async fn asked(&self, pipeline: &mut Pipeline) -> Result<Vec<RedisResult<Value>>, Error> {
+    pub(super) async fn asked(&self, pipeline: &mut Pipeline) -> Result<Vec<RedisResult<Value>>, Error> {
         pipeline.ignore_errors();
         let answers = self.link.each::<Value>(pipeline).await?;
         if answers.iter().any(|answer| answer.as_ref().err().is_some_and(super::fcall::is_unknown_function)) {
@@ -180,7 +140,7 @@ impl Inner {
 
 /// Returns the values read in a database, given Redis' answer to SELECT; nothing if there is no database of this number. Otherwise the
 /// values would be those of another context.
-fn in_database<T>(chosen: &RedisResult<Value>, read: impl FnOnce() -> Result<T, Error>) -> Option<Result<T, Error>> {
+pub(super) fn in_database<T>(chosen: &RedisResult<Value>, read: impl FnOnce() -> Result<T, Error>) -> Option<Result<T, Error>> {
     match chosen {
         Ok(_) => Some(read()),
         Err(error) if error.detail().is_some_and(|detail| detail.contains("out of range")) => None,
@@ -189,7 +149,7 @@ fn in_database<T>(chosen: &RedisResult<Value>, read: impl FnOnce() -> Result<T, 
 }
 
 /// Converts the answer of a command; an error if Redis refused the command.
-fn answered<T: FromRedisValue>(answer: &RedisResult<Value>) -> Result<T, Error> {
+pub(super) fn answered<T: FromRedisValue>(answer: &RedisResult<Value>) -> Result<T, Error> {
     Ok(redis::from_redis_value(answer.clone()?).map_err(RedisError::from)?)
 }
 

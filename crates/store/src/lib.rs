@@ -88,7 +88,7 @@ pub use clock::Clock;
 #[doc(hidden)]
 pub use codec::ERROR_FIELDS;
 pub use codec::{JobEnd, JobView};
-pub use contexts::{Databases, Listed, Pending};
+pub use contexts::{Databases, Listed};
 pub use conveyor::{AddTo, ConveyorProducer, Relative};
 pub use direct_start::{DirectStart, DirectStarts};
 pub use endpoint::Endpoint;
@@ -98,8 +98,8 @@ pub use flows::{FlowState, StoredFlow, StoredFlowJob};
 pub use functions::{
     ActorRoom, Advanced, AttemptEnd, ContextChange, Created, Deleted, Ended, Evicted, Fetch, Fetched, FlowAction, FlowCreated, Granted,
     IdentityChange, IdentityStored, IndexesDeclared, JobOfFlow, LogLines, LoginStored, Making, NewFlow, NewFlowJob, NewJob, NotFired,
-    Numbered, ObjectStored, OpenJobs, Pausing, Portion, Promoted, Pruning, Recovered, Retried, RunnerStored, Scheduling, Started, Stopping,
-    TokenCreated, Unlisted, Walked, Written,
+    Numbered, ObjectStored, OpenJobs, Pausing, Pending, Portion, Promoted, Pruning, Recovered, Retried, RunnerStored, Scheduling, Started,
+    Stopping, TokenCreated, Unlisted, Walked, Written,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use functions::{

@@ -4,6 +4,7 @@
 mod chance;
 mod circles;
 mod features;
+mod functions;
 mod light;
 mod views;
 

@@ -7,7 +7,7 @@ use super::unexpected;
 use super::unstage_jobs::Staging;
 use crate::codec::Text;
 use crate::deadline::DEADLINE;
-use crate::fcall::{Function, list, word_if};
+use crate::fcall::{Function, word_if};
 use crate::following::Followed;
 use crate::group::{Group, fits_at_once};
 use crate::seen::Seen;
@@ -15,8 +15,7 @@ use crate::views::Jobs;
 use crate::{Error, Inner};
 use hero_model::{JobId, Status};
 
-const STAGE: Function = Function("create");
-const COMMIT: Function = Function("commit_jobs");
+const FUNCTION: Function = Function("commit_jobs");
 
 /// The most groups that one caller stages at a time at a server. Further groups wait: a context has places for 64 (`links.lua`).
 pub(crate) const STAGED_OF_A_CALLER: usize = 8;
@@ -143,11 +142,8 @@ impl Inner {
         while from < group.jobs.len() {
             let slice = group.slice(from);
             let new = group.surely_new(from);
-            let mut call = self.call(&STAGE);
-            call.arg(self.bounds.queue_length())
-                .arg(self.periods.keep_created.as_millis() as u64)
-                .arg(self.periods.lease.as_millis() as u64);
-            call.arg(list(["stage", "-", self.look()])).arg(list([0, self.bounds.jobs_per_second()]));
+            let most = [0, self.bounds.jobs_per_second() as usize];
+            let mut call = self.begin_create(self.clock.now(), self.periods.keep_created, ["stage", "-"], most);
             let follows = word_if("followed", group.is_followed);
             call.arg(format!("{} {} {} {new} {follows}", group.id, group.jobs.len(), slice.start + 1)).arg(0).arg(slice.len());
             for place in slice.clone() {
@@ -206,7 +202,7 @@ impl Inner {
     }
 
     fn encode_commit(&self, group: &Group<'_>, revision: &str) -> Cmd {
-        let mut call = self.call(&COMMIT);
+        let mut call = self.call(&FUNCTION);
         call.arg(group.id.as_str()).arg(group.jobs.len()).arg(self.look());
         call.arg(self.bounds.jobs_per_second()).arg(revision).arg(group.staged_jobs().count());
         let mut types: BTreeMap<&str, usize> = BTreeMap::new();

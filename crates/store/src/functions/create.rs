@@ -100,15 +100,6 @@ pub enum NotFired {
     Skipped,
 }
 
-impl NewJob {
-    /// Returns the queue of the job. A named group or instance always has its own queue.
-    fn queue(&self) -> Queue {
-        let spec = &self.spec;
-        let target = Target::of(spec.group.clone(), spec.instance);
-        Queue { script_type: spec.script_type.clone(), target, priority: spec.priority }
-    }
-}
-
 impl Jobs<'_> {
     /// Stores a job, and starts it if asked to.
     pub async fn create(self, job: NewJob) -> Result<Created, Error> {
@@ -140,6 +131,13 @@ impl Request for NewJob {
 }
 
 impl NewJob {
+    /// Returns the queue of the job. A named group or instance always has its own queue.
+    fn queue(&self) -> Queue {
+        let spec = &self.spec;
+        let target = Target::of(spec.group.clone(), spec.instance);
+        Queue { script_type: spec.script_type.clone(), target, priority: spec.priority }
+    }
+
     /// The load that storing it puts on Redis.
     pub fn weight(&self) -> Weight {
         let spec = &self.spec;
@@ -261,19 +259,21 @@ impl Inner {
         Ok(answers)
     }
 
-    fn encode(&self, jobs: &[NewJob], or_none: bool, reservations: &[Option<Reservation>], now: Timestamp) -> Cmd {
+    /// Begins a call of the function. `way` says how it stores jobs, `most` how many may run, and how many be created per second.
+    pub(super) fn begin_create(&self, now: Timestamp, waits: Duration, way: [&'static str; 2], most: [usize; 2]) -> Cmd {
         let mut call = self.call_at(&FUNCTION, now);
+        call.arg(self.bounds.queue_length()).arg(waits.as_millis() as u64).arg(self.periods.lease.as_millis() as u64);
+        call.arg(list([way[0], way[1], self.look()])).arg(list(most));
+        call
+    }
+
+    fn encode(&self, jobs: &[NewJob], or_none: bool, reservations: &[Option<Reservation>], now: Timestamp) -> Cmd {
         let of_flow = jobs.iter().any(|job| job.flow.is_some());
         let waits = if of_flow { crate::views::Flows::UNSTARTED_FLOWS_WAIT } else { self.periods.keep_created };
-        call.arg(self.bounds.queue_length()).arg(waits.as_millis() as u64);
-        call.arg(self.periods.lease.as_millis() as u64).arg(list([
-            word_if("all", or_none),
-            word_if("shadows", self.push == Push::Both),
-            self.look(),
-        ]));
         // The jobs of a flow were counted when the flow was created.
         let per_second = if of_flow { 0 } else { self.bounds.jobs_per_second() };
-        call.arg(list([self.bounds.max_running(), per_second as usize]));
+        let way = [word_if("all", or_none), word_if("shadows", self.push == Push::Both)];
+        let mut call = self.begin_create(now, waits, way, [self.bounds.max_running(), per_second as usize]);
         call.arg(jobs.iter().enumerate().filter_map(|(at, job)| Some(job.occurrence.as_ref()?.argument(at + 1))).collect::<String>());
         let mut pools: Vec<(&ScriptType, &Reservation)> = Vec::new();
         for (job, room) in jobs.iter().zip(reservations) {

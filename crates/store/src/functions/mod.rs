@@ -1,5 +1,6 @@
 //! The callers of the functions of the library. Each file is the only caller of the function in `src/lua/functions` with its name;
-//! `find.rs` and `fetch.rs` each call a second function, whose name begins the same.
+//! `find.rs` and `fetch.rs` each call a second function, whose name begins the same. `commit_jobs.rs` stages jobs with `create`, and
+//! `create.rs` begins that call for it.
 //!
 //! ARGV 1 to 8 are the same for all functions: `src/lua/request.lua` describes them.
 
@@ -56,6 +57,7 @@ mod note_native_only;
 mod note_progress;
 mod number_job;
 mod pause;
+mod pending;
 mod promote;
 mod promote_conveyor;
 mod prune;
@@ -118,6 +120,7 @@ pub use import_conveyor::{Import, Imported};
 pub use log_in::LoginStored;
 pub use number_job::Numbered;
 pub use pause::Pausing;
+pub use pending::Pending;
 pub use promote::Promoted;
 pub use promote_conveyor::Due;
 pub use prune::Pruning;
