@@ -16,7 +16,7 @@ use super::engines::Engines;
 use super::hosting::{Follower, Hosting, Rotation};
 use super::pools::{PoolStarter, known_types};
 use super::preflight::{Preflight, Purpose, needs_redis};
-use super::readiness::Watch;
+use super::readiness::ReadinessCheck;
 use super::settings::{Confinement, Settings};
 use super::stores::{connect, private};
 use super::token_key;
@@ -133,7 +133,7 @@ impl Backend {
         let services = TaskTracker::new();
         let loops = dispatcher.start_services(&closing);
         services.spawn(async move { loops.wait().await });
-        services.spawn(service::run(access::Watch::new(authority.clone()), closing.clone()));
+        services.spawn(service::run(access::RightsWatch::new(authority.clone()), closing.clone()));
         let hosting = Hosting::new(Arc::new(settings.clone()), dispatcher.clone(), authority.clone(), shutdown.clone(), closing.clone());
         hosting.explain_waits();
         for store in stores {
@@ -198,10 +198,10 @@ impl Backend {
     }
 
     /// Starts checking whether this server is ready, for `/readyz` and for the log.
-    pub(crate) fn watch(&self) -> Watch {
-        let watch = Watch::new(self.dispatcher.clone(), self.audit.clone(), self.hosting.clone());
-        tokio::spawn(service::run(watch.clone(), self.shutdown.clone()));
-        watch
+    pub(crate) fn check_readiness(&self) -> ReadinessCheck {
+        let check = ReadinessCheck::new(self.dispatcher.clone(), self.audit.clone(), self.hosting.clone());
+        tokio::spawn(service::run(check.clone(), self.shutdown.clone()));
+        check
     }
 
     /// Ends the pools: running scripts get the grace period, then callers that still wait get answers.

@@ -16,7 +16,7 @@ const PERIOD: Duration = Duration::from_secs(2);
 
 /// Checks whether this server is ready to work. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Watch {
+pub(crate) struct ReadinessCheck {
     dispatcher: Dispatcher,
     audit: Audit,
     hosting: Hosting,
@@ -28,7 +28,7 @@ pub(crate) struct Watch {
     told: Arc<Mutex<BTreeSet<String>>>,
 }
 
-impl Watch {
+impl ReadinessCheck {
     pub(crate) fn new(dispatcher: Dispatcher, audit: Audit, hosting: Hosting) -> Self {
         let pools = hosting.pools();
         let pools = pools.iter().map(|entry| {
@@ -92,10 +92,10 @@ impl Watch {
 }
 
 /// Checks periodically, so that the log reports problems even without requests.
-impl Service for Watch {
+impl Service for ReadinessCheck {
     type Error = std::convert::Infallible;
 
-    const NAME: &'static str = "readiness";
+    const NAME: &'static str = "checking whether this server is ready";
 
     async fn tick(&mut self) -> Result<Duration, Self::Error> {
         // The check logs its result itself.

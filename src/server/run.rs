@@ -84,7 +84,7 @@ pub(crate) async fn actors(resolved: Resolved, ready: impl FnOnce(&str) -> anyho
     let shutdown = shutdown_on_signal(None)?;
     let backend = Backend::open(&settings, Purpose::Actors, shutdown.clone()).await?;
     // There is no `/readyz` here, but the log reports an unreachable Redis.
-    drop(backend.watch());
+    drop(backend.check_readiness());
     ready(&ready_line::actors(&backend.redis, &settings.pools, &settings.contexts, &backend.absent))?;
     shutdown.cancelled().await;
     backend.close().await;
@@ -105,10 +105,10 @@ async fn serve(
         let pools = of_context.map(|entry| (entry.pool.settings.script_type.clone(), entry.pool.status.clone())).collect();
         tokio::spawn(service::run(Gauges::new(store.clone(), pools, metrics.clone()), shutdown.clone()));
     }
-    let watch = backend.watch();
+    let check = backend.check_readiness();
     let readiness = move || -> Pin<Box<dyn Future<Output = Readiness> + Send>> {
-        let watch = watch.clone();
-        Box::pin(async move { watch.look().await })
+        let check = check.clone();
+        Box::pin(async move { check.look().await })
     };
     let details = ServerDetails {
         server_id: backend.server.to_string(),

@@ -38,7 +38,7 @@ impl Trimmer {
 impl Service for Trimmer {
     type Error = Infallible;
 
-    const NAME: &'static str = "trimmer";
+    const NAME: &'static str = "returning memory to the system";
 
     async fn tick(&mut self) -> Result<Duration, Infallible> {
         if self.is_due(processor_time()) {

@@ -20,6 +20,6 @@ pub use error::Error;
 pub use login::Login;
 pub use permission::{Allowed, Concern, Lasting, Permission, allowed, lacking};
 pub use secret::{InvalidTokenKey, TokenKey, TokenSecret};
-pub use watch::Watch;
+pub use watch::RightsWatch;
 
 pub use hero_store::IdentityChange;

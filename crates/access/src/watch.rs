@@ -13,13 +13,13 @@ const EVERY: Duration = Duration::from_millis(200);
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Makes an authority follow the changes of other servers.
-pub struct Watch {
+pub struct RightsWatch {
     authority: Authority,
     /// The task that asks again for contexts that did not answer. Ending tokens does not wait for it.
     asking: Option<JoinHandle<()>>,
 }
 
-impl Watch {
+impl RightsWatch {
     /// Creates a watch for this authority.
     pub const fn new(authority: Authority) -> Self {
         Self { authority, asking: None }
@@ -37,7 +37,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for RightsWatch {
     fn drop(&mut self) {
         if let Some(asking) = &self.asking {
             asking.abort();
@@ -45,7 +45,7 @@ impl Drop for Watch {
     }
 }
 
-impl Service for Watch {
+impl Service for RightsWatch {
     type Error = store::Error;
     const NAME: &'static str = "following changes of rights";
 

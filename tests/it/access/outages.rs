@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use hero::access::{ContextSpec, TokenKey, Watch};
+use hero::access::{ContextSpec, RightsWatch, TokenKey};
 use hero::dispatch::Scheduler;
 use hero::model::{ContextId, ContextStatus, JobSpec, Missed, Overlap, Schedule, ScheduleSpec, Seconds, Standing};
 use hero::service::Service as _;
@@ -79,7 +79,7 @@ async fn a_context_that_did_not_answer_is_asked_again_and_tokens_end_meanwhile()
     let token = authority.create_token(id, None, None, None).await.unwrap();
     let login = authority.log_in(token.secret.reveal()).await.unwrap();
     let shutdown = CancellationToken::new();
-    tokio::spawn(hero::service::run(Watch::new(authority.clone()), shutdown.clone()));
+    tokio::spawn(hero::service::run(RightsWatch::new(authority.clone()), shutdown.clone()));
     towns.other.halt(true);
     // Another server changes something, and this one cannot read one of its contexts.
     let elsewhere = Authority::new([towns.home.store().await], TokenKey::random());

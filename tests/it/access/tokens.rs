@@ -65,7 +65,7 @@ async fn a_token_that_is_revoked_ends_at_once_on_connections_that_are_open() {
 async fn a_token_that_is_revoked_elsewhere_ends_here_and_so_does_a_role() {
     let guarded = Guarded::open().await;
     let watch = tokio_util::sync::CancellationToken::new();
-    tokio::spawn(hero::service::run(hero::access::Watch::new(guarded.authority.clone()), watch.clone()));
+    tokio::spawn(hero::service::run(hero::access::RightsWatch::new(guarded.authority.clone()), watch.clone()));
     let identity = guarded.identity(&[Role::Reader]).await;
     let client = guarded.client(identity).await;
     assert_eq!(code(&client, "list_jobs", json!({})).await, 0);

@@ -42,6 +42,10 @@ fn the_page_of_the_crate_lists_every_loop() {
     let lines = sources.iter().flat_map(|(_, text)| text.lines());
     let loops: Vec<&str> = lines.filter_map(|line| line.strip_prefix("impl Service for ")?.split_whitespace().next()).collect();
     assert!(loops.len() > 20, "loops are not found any more: {loops:?}");
+    let mut names = loops.clone();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), loops.len(), "two loops share a name, so the page cannot tell them apart: {loops:?}");
     let missing: Vec<&&str> = loops.iter().filter(|name| !listed.contains(name)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }

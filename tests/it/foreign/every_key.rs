@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use hero::access::{Authority, IdentityChange, TokenKey, Watch};
+use hero::access::{Authority, IdentityChange, RightsWatch, TokenKey};
 use hero::coordinator::flows::Resumer;
 use hero::coordinator::{MessageLoopSettings, MessageLoops, NodeKey, Wakes};
 use hero::dispatch::{Indexer, Promoter, Pruner, Reaper, Releaser, Scheduler, Stopper, Surveyor, Sweeper, Timekeeper};
@@ -197,7 +197,7 @@ impl Whole {
         self.round(&mut Timekeeper::new(store())).await;
         self.round(&mut Pruner::alone(store())).await;
         self.round(&mut Resumer::new(store())).await;
-        self.round(&mut Watch::new(self.authority.clone())).await;
+        self.round(&mut RightsWatch::new(self.authority.clone())).await;
     }
 
     /// Whoever looks after Redis reads in the log which keys are spoilt: each that is named by no id, unless it gave way.
