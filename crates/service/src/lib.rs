@@ -1,10 +1,14 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
+mod away;
+
 use std::future::Future;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+
+pub use away::{LITTLE, away};
 
 /// A task that runs in rounds.
 pub trait Service: Send + 'static {
@@ -22,7 +26,11 @@ pub trait Service: Send + 'static {
 const AFTER_ERROR: Duration = Duration::from_secs(1);
 
 /// Runs a service until shutdown, also after errors. Only the first of several errors in a row is logged.
-pub async fn run(mut service: impl Service, shutdown: CancellationToken) {
+pub async fn run(service: impl Service, shutdown: CancellationToken) {
+    repeat(service, shutdown, AFTER_ERROR).await;
+}
+
+async fn repeat<S: Service>(mut service: S, shutdown: CancellationToken, after_error: Duration) {
     let mut failing = false;
     while !shutdown.is_cancelled() {
         let pause = tokio::select! {
@@ -32,15 +40,15 @@ pub async fn run(mut service: impl Service, shutdown: CancellationToken) {
         let pause = match pause {
             Ok(pause) => {
                 if std::mem::take(&mut failing) {
-                    tracing::info!("{}: works again", name(&service));
+                    tracing::info!("{}: works again", S::NAME);
                 }
                 pause
             }
             Err(error) => {
                 if !std::mem::replace(&mut failing, true) {
-                    tracing::warn!(%error, "{}: failed, and is tried again every second", name(&service));
+                    tracing::warn!(%error, "{}: failed, and is tried again every second", S::NAME);
                 }
-                AFTER_ERROR
+                after_error
             }
         };
         tokio::select! {
@@ -50,15 +58,117 @@ pub async fn run(mut service: impl Service, shutdown: CancellationToken) {
     }
 }
 
-/// Up to this many bytes are processed in place; more go to threads that do not serve connections.
-pub const LITTLE: usize = 8 << 10;
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, Mutex};
+    use std::time::Instant;
 
-/// Runs work on this many bytes. Unless they are few, uses a thread that does not serve connections. Returns `None` if
-/// the work panicked, or the process is about to end.
-pub async fn away<T: Send + 'static>(bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    if bytes <= LITTLE { Some(work()) } else { tokio::task::spawn_blocking(work).await.ok() }
-}
+    use super::*;
 
-fn name<S: Service>(_: &S) -> &'static str {
-    S::NAME
+    /// A pause that no test waits for.
+    const LONG: Duration = Duration::from_secs(3600);
+
+    /// Rounds that end as listed; the one after them cancels.
+    struct Listed {
+        rounds: VecDeque<Result<Duration, &'static str>>,
+        shutdown: CancellationToken,
+        at: Arc<Mutex<Vec<Instant>>>,
+    }
+
+    impl Service for Listed {
+        type Error = &'static str;
+        const NAME: &'static str = "doing as listed";
+
+        async fn tick(&mut self) -> Result<Duration, &'static str> {
+            self.at.lock().unwrap().push(Instant::now());
+            self.rounds.pop_front().unwrap_or_else(|| {
+                self.shutdown.cancel();
+                Ok(LONG)
+            })
+        }
+    }
+
+    /// Runs the rounds with this pause after an error, and returns when each began.
+    async fn begun<const MANY: usize>(rounds: [Result<Duration, &'static str>; MANY], after_error: Option<Duration>) -> Vec<Instant> {
+        let (shutdown, at) = (CancellationToken::new(), Arc::default());
+        let service = Listed { rounds: rounds.into(), shutdown: shutdown.clone(), at: Arc::clone(&at) };
+        match after_error {
+            None => run(service, shutdown).await,
+            Some(pause) => repeat(service, shutdown, pause).await,
+        }
+        std::mem::take(&mut *at.lock().unwrap())
+    }
+
+    #[tokio::test]
+    async fn only_the_first_error_of_a_row_is_logged_and_once_that_it_works_again() {
+        const OK: Result<Duration, &str> = Ok(Duration::ZERO);
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let writer = Mutex::new(log.reopen().unwrap());
+        let format = tracing_subscriber::fmt().with_ansi(false).without_time().with_target(false);
+        let listening = tracing::subscriber::set_default(format.with_writer(writer).finish());
+        let rounds = [OK, Err("one"), Err("two"), Err("three"), OK, OK, Err("four"), OK];
+        assert_eq!(begun(rounds, Some(Duration::ZERO)).await.len(), rounds.len() + 1);
+        drop(listening);
+        let log = std::fs::read_to_string(log.path()).unwrap();
+        let lines: Vec<&str> = log.lines().map(str::trim).collect();
+        let failed = |error| format!("WARN doing as listed: failed, and is tried again every second error={error}");
+        let works = "INFO doing as listed: works again";
+        assert_eq!(lines, [&failed("one"), works, &failed("four"), works]);
+    }
+
+    #[tokio::test]
+    async fn a_round_that_failed_is_tried_again_after_a_second() {
+        let begun = begun([Err("fails")], None).await;
+        let [failed, again] = begun[..] else { panic!("{begun:?}") };
+        assert!(again - failed >= Duration::from_secs(1), "{begun:?}");
+    }
+
+    /// A round that never ends, and marks when it is dropped.
+    struct Endless {
+        begun: Arc<tokio::sync::Notify>,
+        dropped: Arc<AtomicBool>,
+    }
+
+    struct Mark(Arc<AtomicBool>);
+
+    impl Drop for Mark {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    impl Service for Endless {
+        type Error = std::convert::Infallible;
+        const NAME: &'static str = "never ending";
+
+        async fn tick(&mut self) -> Result<Duration, Self::Error> {
+            let _mark = Mark(Arc::clone(&self.dropped));
+            self.begun.notify_one();
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test]
+    async fn a_cancellation_drops_the_round_that_is_under_way() {
+        let (shutdown, begun, dropped) = (CancellationToken::new(), Arc::new(tokio::sync::Notify::new()), Arc::default());
+        let service = Endless { begun: Arc::clone(&begun), dropped: Arc::clone(&dropped) };
+        let running = tokio::spawn(run(service, shutdown.clone()));
+        begun.notified().await;
+        assert!(!dropped.load(Ordering::Relaxed));
+        shutdown.cancel();
+        running.await.unwrap();
+        assert!(dropped.load(Ordering::Relaxed));
+    }
+
+    #[tokio::test]
+    async fn a_cancellation_ends_a_pause_and_comes_before_the_first_round() {
+        // `Listed` cancels in its only round, and asks for a long pause.
+        assert_eq!(begun([], None).await.len(), 1);
+        let (shutdown, at) = (CancellationToken::new(), Arc::default());
+        shutdown.cancel();
+        run(Listed { rounds: VecDeque::new(), shutdown: shutdown.clone(), at: Arc::clone(&at) }, shutdown).await;
+        assert!(at.lock().unwrap().is_empty());
+    }
 }
