@@ -1,6 +1,6 @@
-//! The layers that every call passes, from the outside in.
+//! The middleware that every call passes, from the outside in.
 //!
-//! Only [`FanOut`] knows batches: it splits them into single calls, so no layer can be bypassed by wrapping a call in `[…]`.
+//! Only [`FanOut`] knows batches: it splits them into single calls, so no middleware can be bypassed by wrapping a call in `[…]`.
 
 mod admit;
 mod authorize;
