@@ -6,7 +6,7 @@
 
 mod deletion;
 mod drain;
-mod look;
+mod follower;
 mod messaging;
 mod opening;
 mod pool_permits;
@@ -23,7 +23,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub(crate) use look::Follower;
+pub(crate) use follower::Follower;
 pub(crate) use rotation::Rotation;
 
 use self::messaging::MessagingPermit;
