@@ -205,12 +205,12 @@ impl Backend {
     }
 
     /// Ends the pools: running scripts get the grace period, then callers that still wait get answers.
-    pub(crate) async fn drain(&self) {
+    pub(crate) async fn end_pools(&self) {
         self.shutdown.cancel();
         let jobs = self.hosting.jobs();
         if jobs > 0 {
             let grace = self.grace.as_secs_f64();
-            tracing::info!("draining: {jobs} jobs run here and have {grace} s to end; what has not ended then runs again");
+            tracing::info!("shutting down: {jobs} jobs run here and have {grace} s to end; what has not ended then runs again");
         }
         if tokio::time::timeout(self.grace + Duration::from_secs(10), self.hosting.ended()).await.is_err() {
             tracing::warn!("a pool did not end in time; its jobs come back when their leases are over");
@@ -220,7 +220,7 @@ impl Backend {
 
     /// Ends everything in an order that loses nothing: the pools, the loops, and last a private Redis.
     pub(crate) async fn close(self) {
-        self.drain().await;
+        self.end_pools().await;
         self.closing.cancel();
         let ended = async { tokio::join!(self.services.wait(), self.hosting.closed()) };
         if tokio::time::timeout(Duration::from_secs(5), ended).await.is_err() {

@@ -55,7 +55,7 @@ pub(crate) fn shutdown_on_signal(certificate: Option<Tls>) -> anyhow::Result<Can
                 _ = interrupt.recv() => {}
             }
             if round == 0 {
-                tracing::info!("draining; a second signal ends this process at once");
+                tracing::info!("shutting down; a second signal ends this process at once");
                 shutdown.cancel();
             }
         }

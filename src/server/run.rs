@@ -62,7 +62,7 @@ pub(crate) async fn server(resolved: Resolved, ready: impl FnOnce(&str) -> anyho
             let url = format!("{}://{}", if settings.tls_cert.is_some() { "wss" } else { "ws" }, serving.local_addr());
             ready(&ready_line::line(&url, &backend.redis, &settings.pools, &settings.contexts, &backend.absent))?;
             backend.shutdown.cancelled().await;
-            backend.drain().await;
+            backend.end_pools().await;
             // The last answers need Redis, so it ends after them.
             serving.drained(LAST_ANSWERS).await;
             end_message_loops().await;

@@ -29,7 +29,7 @@ async fn at_sigterm_scripts_get_their_grace_and_the_rest_is_handed_back() {
     assert!(is_still_running(&cut), "{cut:?}");
     let (code, log) = server.failure().await;
     assert_eq!(code, Some(0), "{log}");
-    assert!(log.contains("draining: 2 jobs run here and have 4 s to end"), "{log}");
+    assert!(log.contains("shutting down: 2 jobs run here and have 4 s to end"), "{log}");
     Kin::all_gone(&kin).await;
 
     let look = Process::serve(&data, &["--pool", "none"]).await;
@@ -51,7 +51,7 @@ async fn at_sigterm_scripts_get_their_grace_and_the_rest_is_handed_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_drains_takes_no_new_connections() {
+async fn a_server_that_shuts_down_takes_no_new_connections() {
     let home = tempfile::tempdir().unwrap();
     let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1", "--grace", "60s"]).await;
     let client = server.client().await;
@@ -77,14 +77,14 @@ async fn a_second_signal_ends_a_server_at_once() {
     is(&client, &id, Status::Started).await;
     let kin = server.children();
     server.terminate();
-    until("the word that it drains", || async { server.log().contains("draining").then_some(()) }).await;
+    until("the word that it shuts down", || async { server.log().contains("shutting down").then_some(()) }).await;
     server.terminate();
     assert_eq!(server.ended().await.code(), Some(1));
     Kin::all_gone(&kin).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn actors_of_another_process_run_the_jobs_of_a_server_and_drain() {
+async fn actors_of_another_process_run_the_jobs_of_a_server_and_shut_down() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data");
     let server = Process::serve(&data, &["--pool", "none"]).await;

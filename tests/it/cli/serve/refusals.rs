@@ -133,7 +133,7 @@ async fn with_log_format_json_every_line_of_the_log_is_an_object() {
     let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1", "--log-format", "json", "--log-level", "debug"]).await;
     run(&server.client().await, "40 + 2").await.unwrap();
     let log = server.stop().await;
-    assert!(log.contains("draining"), "{log}");
+    assert!(log.contains("shutting down"), "{log}");
     for line in log.lines() {
         let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert!(line["level"].is_string() && line["message"].is_string() && line["timestamp"].is_string(), "{line}");
