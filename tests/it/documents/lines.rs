@@ -36,7 +36,7 @@ fn is_whole(line: &str) -> bool {
 fn no_line_of_prose_is_too_wide() {
     let held = |document: &String| document != MADE;
     let mut wide = Vec::new();
-    for document in documents().into_iter().filter(held) {
+    for document in documents().into_iter().chain(crate_pages()).filter(held) {
         let text = read(&document);
         let lines = written(&text).filter(|line| line.chars().count() > WIDEST && !is_whole(line));
         wide.extend(lines.map(|line| format!("{document}: {line}")));
