@@ -1,6 +1,5 @@
 //! Text from a server, a job or another program never controls the terminal that shows it.
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use jsonrpsee::server::{RpcModule, Server, ServerHandle, SubscriptionMessage};
@@ -8,6 +7,7 @@ use jsonrpsee::types::ErrorObjectOwned;
 use serde_json::{Value, json};
 
 use super::{Ended, Hero};
+use crate::support::{files_below, root};
 
 const ID: &str = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70";
 const TIME: &str = "2026-01-01T00:00:00Z";
@@ -267,17 +267,7 @@ fn the_command_line_prints_in_one_place_alone() {
     for way in ["std::io::stdout", "std::io::stderr", "std::print", "std::println", "std::eprint", "std::eprintln"] {
         assert!(rules.contains(&format!("path = \"{way}\"")), "{way}");
     }
-    let mut directories = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
-    let mut excepted = Vec::new();
-    while let Some(directory) = directories.pop() {
-        for entry in std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
-            if entry.is_dir() {
-                directories.push(entry);
-            } else if std::fs::read_to_string(&entry).unwrap().contains("clippy::disallowed_") {
-                excepted.push(entry.file_name().unwrap().to_str().unwrap().to_owned());
-            }
-        }
-    }
-    excepted.sort();
-    assert_eq!(excepted, ["logging.rs", "output.rs"]);
+    let files = files_below(&root().join("src"));
+    let excepted = files.iter().filter(|(_, text)| text.contains("clippy::disallowed_")).map(|(file, _)| file.as_str());
+    assert_eq!(excepted.collect::<Vec<&str>>(), ["cli/output.rs", "server/logging.rs"]);
 }

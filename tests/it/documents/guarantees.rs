@@ -23,7 +23,7 @@ fn source(place: &Path) -> String {
     if place.is_file() {
         return std::fs::read_to_string(place).unwrap();
     }
-    std::fs::read_dir(place).unwrap().map(|entry| source(&entry.unwrap().path())).collect()
+    paths_below(place).iter().map(|file| source(file)).collect()
 }
 
 #[test]

@@ -8,14 +8,6 @@ fn section<'p>(page: &'p str, heading: &str) -> Vec<&'p str> {
     rest.split("\n## ").next().unwrap_or_default().split('`').skip(1).step_by(2).collect()
 }
 
-/// Every file below a folder, by its path from another one.
-fn files(folder: &Path, from: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let below =
-        |path: PathBuf| if path.is_dir() { files(&path, from) } else { vec![path.strip_prefix(from).unwrap().to_str().unwrap().into()] };
-    entries.flat_map(below).collect()
-}
-
 #[test]
 fn each_file_of_a_crate_stands_in_its_map_or_a_folder_above_it() {
     let (mut lost, mut gone) = (Vec::new(), Vec::new());
@@ -27,7 +19,8 @@ fn each_file_of_a_crate_stands_in_its_map_or_a_folder_above_it() {
         );
         let has = |file: &str| map.iter().any(|word| *word == file || word.ends_with('/') && file.starts_with(word));
         // The page is about `lib.rs` as a whole.
-        let files = files(&folder.join("src"), &folder).into_iter().filter(|file| file != "src/lib.rs");
+        let files = paths_below(&folder.join("src")).into_iter().map(|file| path_from(&folder, &file));
+        let files = files.filter(|file| file != "src/lib.rs");
         lost.extend(files.filter(|file| !has(file)).map(|file| format!("{page}: {file}")));
     }
     assert!(lost.is_empty(), "files without a place in the map: {lost:#?}");

@@ -11,55 +11,33 @@ mod words;
 
 use std::path::{Path, PathBuf};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
-}
+use crate::support::{crates, path_from, paths_below, root};
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap()
 }
 
+/// Every file below a folder of the repository, by its path in the repository.
+fn files(folder: &str) -> impl Iterator<Item = String> {
+    let root = root();
+    paths_below(&root.join(folder)).into_iter().map(move |file| path_from(&root, &file))
+}
+
 /// The documents, by their paths in the repository.
 fn documents() -> Vec<String> {
-    let mut found: Vec<String> =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].into_iter().map(ToOwned::to_owned).collect();
-    let mut directories = vec!["docs".to_owned()];
-    while let Some(directory) = directories.pop() {
-        for entry in std::fs::read_dir(root().join(&directory)).unwrap() {
-            let entry = entry.unwrap();
-            let path = format!("{directory}/{}", entry.file_name().to_str().unwrap());
-            if entry.file_type().unwrap().is_dir() {
-                directories.push(path);
-            } else if Path::new(&path).extension().is_some_and(|extension| extension == "md") {
-                found.push(path);
-            }
-        }
-    }
-    found
+    let first = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].into_iter().map(ToOwned::to_owned);
+    first.chain(files("docs").filter(|file| file.ends_with(".md"))).collect()
 }
 
 /// The page of each crate, by its path in the repository.
 fn crate_pages() -> Vec<String> {
-    let crates = std::fs::read_dir(root().join("crates")).unwrap();
-    crates.map(|entry| format!("crates/{}/README.md", entry.unwrap().file_name().to_str().unwrap())).collect()
+    crates().into_iter().map(|name| format!("crates/{name}/README.md")).collect()
 }
 
 /// Every file in Rust or Lua below some folders, by its path in the repository, with its text.
 fn sources(folders: &[&str]) -> Vec<(String, String)> {
-    let mut directories: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
-    let mut found = Vec::new();
-    while let Some(directory) = directories.pop() {
-        for entry in std::fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() && !path.ends_with("node_modules") && !path.ends_with("venv") {
-                directories.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "lua") {
-                let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
-                found.push((name, std::fs::read_to_string(&path).unwrap()));
-            }
-        }
-    }
-    found
+    let files = folders.iter().flat_map(|folder| files(folder)).filter(|file| file.ends_with(".rs") || file.ends_with(".lua"));
+    files.map(|file| (file.clone(), read(&file))).collect()
 }
 
 /// The lines of a document that are prose: no code between fences.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{code, files_below, root, rust_files};
+use super::{code, rust_files};
+use crate::support::{files_below, root};
 
 /// Functions that the file of another one calls, too, because both do the same in different ways.
 const SECOND: [(&str, &str); 2] = [("fetch_when_full", "fetch"), ("find_position", "find")];

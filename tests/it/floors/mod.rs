@@ -9,7 +9,8 @@ mod light;
 mod views;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+
+use crate::support::{crates, files_below, root};
 
 /// Commands that only the store may send to Redis, and prefixes of keys that only it may create.
 const OF_REDIS: [&str; 4] = ["redis::", "rhai_tasks", "rhai_task_details", "{ctx:"];
@@ -26,35 +27,6 @@ const APART: [(&str, &str); 8] = [
 ];
 /// At this length a file is split.
 const LONGEST: usize = 400;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// Every file below a directory, by its path there.
-fn files_below(root: &Path) -> BTreeMap<String, String> {
-    fn walk(root: &Path, directory: &Path, files: &mut BTreeMap<String, String>) {
-        for entry in std::fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() && !path.ends_with("node_modules") && !path.ends_with("venv") {
-                walk(root, &path, files);
-            } else if let Ok(text) = std::fs::read_to_string(&path) {
-                files.insert(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned(), text);
-            }
-        }
-    }
-    let mut files = BTreeMap::new();
-    walk(root, root, &mut files);
-    files
-}
-
-/// The crates below `crates`, by their names there.
-fn crates() -> Vec<String> {
-    let found = std::fs::read_dir(root().join("crates")).unwrap();
-    let mut names: Vec<String> = found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
 
 /// Every folder with the source of a crate, from the root, with its files by their paths there.
 fn sources() -> BTreeMap<String, BTreeMap<String, String>> {

@@ -14,6 +14,7 @@ mod seed;
 mod server;
 mod story;
 mod stream;
+mod tree;
 mod web;
 
 pub use authority::Authority;
@@ -30,6 +31,7 @@ pub use seed::{random, seed};
 pub use server::{CallError, Client, Items, Server, get, request};
 pub use story::{Example, Made, examples};
 pub use stream::{Event, Stream};
+pub use tree::{crates, files_below, path_from, paths_below, root};
 pub use web::Web;
 
 use std::future::Future;
