@@ -6,6 +6,7 @@ mod foreign;
 mod identities;
 mod lists;
 mod login;
+mod nonces;
 mod operator;
 mod outages;
 mod permissions;

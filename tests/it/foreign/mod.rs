@@ -10,6 +10,7 @@ mod migration;
 mod presence;
 mod restart;
 mod table;
+mod whole;
 mod worker;
 
 use hero::model::JobId;

@@ -1,6 +1,7 @@
 //! The other side of each layout, with plain Redis commands, step by step as its document describes.
 
 mod legacy;
+mod numbered;
 mod push;
 pub mod reuse;
 mod rhailib;

@@ -19,6 +19,7 @@ mod repeat;
 mod retry;
 mod reuse;
 mod staged;
+mod staged_waits;
 mod steps;
 mod waits;
 
