@@ -3,7 +3,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::calls::{Calls, expect};
-use crate::server::engines::look_up;
+use crate::engine::look_up;
 
 /// An example of a configured script type that runs a command.
 const BASH: &str = "bash";

@@ -8,8 +8,8 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::super::settings::ScriptTypeSettings;
-use super::{Absent, look_up};
-use crate::engine::Python;
+use super::Absent;
+use crate::engine::{Python, look_up};
 use crate::model::ScriptType;
 
 /// Timeout for an interpreter to describe itself.

@@ -5,8 +5,8 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::super::settings::ScriptTypeSettings;
-use super::{Absent, look_up};
-use crate::engine::V;
+use super::Absent;
+use crate::engine::{V, look_up};
 
 /// The environment variable with the path of the compiler.
 const VARIABLE: &str = "V_BIN";
