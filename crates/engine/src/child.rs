@@ -20,27 +20,21 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::directory::{self, Directory};
+use super::directory::Directory;
 use super::frame::{FromEngine, Inbox, ToEngine};
 use super::log_room::cost;
+use super::script_engine::Launch;
 use super::{Answer, Died, EngineJob, EngineSettings, Error, Host, HostCall, Limits, LogRecord, Meter, RunResult};
 use hero_model::{ErrorKind, JobError, Output, Usage};
 use hero_process::Spawner;
 use hero_process::cgroup::Group;
-use hero_process::confine::{self, Profile, SupervisorRights};
+use hero_process::confine;
 use outbox::Outbox;
 
 /// Timeout for a new engine to become ready.
 const START: Duration = Duration::from_secs(10);
-/// Time that a script has to obey a stop before its engine is killed.
-const OBEY: Duration = Duration::from_millis(100);
-/// The same for the processes of a job, which may clean up after SIGTERM.
-const PROCESSES_OBEY: Duration = Duration::from_secs(3);
 /// The maximum size of an error's message, data and call stack, in bytes, far above the size of an engine's errors.
 const ERROR: usize = 256 << 10;
-/// The address space that an engine needs for itself: program, libraries, the script thread's stack, arenas of the
-/// allocator.
-const OWN_ADDRESS_SPACE: u64 = 640 << 20;
 /// The size of the process is read after this number of jobs.
 const LOOK_UP_EVERY: u64 = 64;
 /// The size of the process is also read after a job that used this much memory.
@@ -74,26 +68,7 @@ impl Child {
     pub async fn start(spawner: &Spawner, settings: &EngineSettings) -> Result<Self, Error> {
         let (ours, theirs) = StdStream::pair()?;
         ours.set_nonblocking(true)?;
-        let (mut command, directory, group) = if settings.program.has_processes() {
-            let directory = Directory::create()?;
-            let group = spawner.group(settings.program.memory_of_all());
-            spawner.later(directory::remove_left);
-            let readable = settings.program.paths().map(ToOwned::to_owned).collect();
-            let rights = SupervisorRights {
-                writable: directory.path().to_owned(),
-                home: None,
-                is_temporary: true,
-                readable,
-                group: group.as_ref().map(|group| group.path().to_owned()),
-            };
-            let mut command = confine::command(&settings.hero, &Profile::Supervisor(rights), &settings.hero, &["supervisor"]);
-            // It ends by itself when the socket is closed, and ends everything that a job has started.
-            command.current_dir(directory.path()).env_clear().kill_on_drop(false);
-            (command, Some(directory), group)
-        } else {
-            let address_space = OWN_ADDRESS_SPACE.saturating_add(settings.limits.memory.saturating_mul(2));
-            (confine::command(&settings.hero, &Profile::Engine { address_space }, &settings.hero, &["engine"]), None, None)
-        };
+        let Launch { mut command, directory, group } = settings.program.engine().launch(&settings.hero, &settings.limits, spawner)?;
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = Self {
             meter: Arc::default(),
@@ -232,8 +207,7 @@ impl Child {
                 biased;
                 () = stop.cancelled(), if !stopping => {
                     stopping = true;
-                    let obey = if self.directory.is_some() { PROCESSES_OBEY } else { OBEY };
-                    let obeyed = end.deadline().min(Instant::now() + obey);
+                    let obeyed = end.deadline().min(Instant::now() + self.settings.program.engine().obey());
                     end.as_mut().reset(obeyed);
                     // If the socket is full or closed, the engine is killed a little later.
                     self.say(&ToEngine::Stop);

@@ -7,7 +7,7 @@ use rustix::process::Pid;
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
-use super::{Child, OBEY};
+use super::Child;
 use crate::command::too_much_memory;
 use crate::directory::Directory;
 use crate::{Died, Meter};
@@ -17,6 +17,8 @@ use hero_process::tree;
 
 /// Timeout for the end of a killed engine and the rest of its error output.
 const END: Duration = Duration::from_secs(5);
+/// Timeout for an engine that has closed its socket to end by itself, and then for its error output.
+const CLOSED: Duration = Duration::from_millis(100);
 
 impl Child {
     /// Its processor time, which remains after it has ended.
@@ -52,7 +54,7 @@ impl Child {
         // its exit status shows the cause.
         self.meter.end();
         let waited = match self.process.as_mut() {
-            Some(process) => timeout(OBEY, process.wait()).await.ok().and_then(Result::ok),
+            Some(process) => timeout(CLOSED, process.wait()).await.ok().and_then(Result::ok),
             None => None,
         };
         let status = match waited {
@@ -65,7 +67,7 @@ impl Child {
         self.idle = false;
         let mut text = Vec::new();
         if let Some(stderr) = stderr {
-            let _ = timeout(OBEY, stderr.take(64 << 10).read_to_end(&mut text)).await;
+            let _ = timeout(CLOSED, stderr.take(64 << 10).read_to_end(&mut text)).await;
         }
         let text = String::from_utf8_lossy(&text);
         let how = status.map_or_else(|| "engine did not end".to_owned(), describe);
@@ -145,9 +147,8 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::EngineSettings;
-    use crate::command::{Command, Program};
     use crate::frame::{self, FromEngine};
+    use crate::{Command, EngineSettings, Program};
     use hero_process::Spawner;
     use hero_process::cgroup::Groups;
 

@@ -15,7 +15,7 @@ const ESCAPED: usize = 6;
 const ROOM: usize = 128 << 10;
 
 /// The data that a process writes to the descriptor of its result.
-pub(super) enum Answer {
+pub(crate) enum Answer {
     /// The result itself, up to one byte more than its limit.
     Written {
         bytes: Vec<u8>,
@@ -27,7 +27,7 @@ pub(super) enum Answer {
 }
 
 /// The messages of the script runner about one script.
-pub(super) struct RunnerMessages {
+pub(crate) struct RunnerMessages {
     /// The message so far, until its line ends.
     begun: Vec<u8>,
     /// The first byte of the message, if it is longer than any valid message.

@@ -11,7 +11,7 @@ use hero_process::confine::JobUser;
 const PRIVATE: u32 = 0o700;
 
 /// The directory of a job, with its script and its arguments. It is removed with the job.
-pub(super) struct JobFiles {
+pub(crate) struct JobFiles {
     pub(super) directory: PathBuf,
     pub(super) script: PathBuf,
     pub(super) args: PathBuf,

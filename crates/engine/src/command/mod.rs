@@ -14,14 +14,13 @@ mod files;
 mod job_process;
 mod lines;
 mod process;
-mod program;
-mod python;
+pub(crate) mod python;
 mod result;
-mod shell;
+pub(crate) mod shell;
 mod spawned;
 mod starter;
 mod usage;
-mod v;
+pub(crate) mod v;
 mod worker_socket;
 
 use std::io;
@@ -35,7 +34,7 @@ use super::directory;
 use super::environment::fault;
 use super::frame::{FromEngine, ToEngine};
 use super::limits::size;
-use super::{EngineJob, Limits};
+use super::{EngineJob, Limits, Program};
 use answer::Answer;
 use files::JobFiles;
 use hero_model::{ErrorKind, JobError, Limit, Output, Usage};
@@ -43,11 +42,8 @@ use hero_process::confine::{self, CONFINEMENT, JobRights, JobUser, Profile};
 use hero_process::held::Checks;
 use hero_process::{Init, OURSELVES};
 use job_process::{JobProcess, clear};
-pub use program::{Command, Program};
-pub use python::Python;
 pub(super) use result::too_much_memory;
-use starter::{Starter, SupervisorDirectories};
-pub use v::V;
+pub(crate) use starter::{Starter, SupervisorDirectories};
 use worker_socket::{WorkerMessage, WorkerSocket};
 
 /// The exit code when the supervisor itself failed.
@@ -148,8 +144,7 @@ impl Supervisor {
         };
         let checks = Checks::start().map_err(|error| format!("no thread can be started: {error}"))?;
         let jobs = make("jobs")?;
-        let program = program.of_processes().ok_or("there is no program to run")?;
-        let starter = program.starter(&mut SupervisorDirectories { make: &mut make, jobs: &jobs, user: &user })?;
+        let starter = program.engine().starter(&mut SupervisorDirectories { make: &mut make, jobs: &jobs, user: &user })?;
         Ok(Self { directory: directory.to_owned(), made, jobs, limits, starter, user, init, checks, count: 0 })
     }
 

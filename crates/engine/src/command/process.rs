@@ -21,7 +21,7 @@ const PIECE: usize = 64 << 10;
 const TELL: Duration = Duration::from_secs(2);
 
 /// A process of a job, and the pipes it writes to.
-pub(super) struct Process {
+pub(crate) struct Process {
     pub(super) pid: Pid,
     end: End,
     pub(super) out: Reader,

@@ -1,15 +1,31 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::files::JobFiles;
 use super::process::Process;
-use super::program::Command;
-use super::starter::{JobProgram, Starter, SupervisorDirectories};
+use super::starter::{Starter, SupervisorDirectories};
 use super::{OURSELVES, environment};
+use crate::script_engine::ScriptEngine;
 use crate::{EngineJob, Limits};
 use hero_process::confine::{self, JobRights, JobUser, Profile};
 
-impl JobProgram for Command {
+/// A command that runs scripts of one type.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    /// The full path of the program, and its arguments. In these, `{script}` and `{args}` stand for the paths of the
+    /// job's files.
+    pub command: Vec<String>,
+    /// The file name of the script.
+    pub file: String,
+    /// Paths that processes of jobs may read and run, besides the system's programs.
+    pub readable: Vec<PathBuf>,
+    /// The maximum memory for the data of one process, in bytes.
+    pub memory: u64,
+}
+
+impl ScriptEngine for Command {
     fn program(&self) -> Option<&Path> {
         self.command.first().map(Path::new)
     }

@@ -1,5 +1,5 @@
-//! A language whose jobs are processes: its file implements [`JobProgram`] for its settings and [`Starter`] for what it does
-//! in a supervisor. `program.rs` lists the languages.
+//! What a supervisor does for a language whose jobs are processes: its file implements [`Starter`], and [`Compiler`] if
+//! scripts are compiled before they run.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,26 +13,8 @@ use crate::{EngineJob, Limits};
 use hero_model::JobError;
 use hero_process::confine::{JobRights, JobUser};
 
-/// The settings of a language, which the worker sends to its supervisor.
-pub(super) trait JobProgram {
-    /// The file of the interpreter, compiler or command.
-    fn program(&self) -> Option<&Path>;
-
-    /// The paths that processes of jobs may read and run, besides the system's programs.
-    fn readable(&self) -> &[PathBuf];
-
-    /// Bytes of memory for the data of the largest process of a job, including the compiler.
-    fn memory(&self) -> u64;
-
-    /// Lowers each limit of memory to `most` bytes.
-    fn limit_memory(&mut self, most: u64);
-
-    /// Prepares a supervisor to start jobs.
-    fn starter(&self, directories: &mut SupervisorDirectories<'_>) -> Result<Box<dyn Starter>, String>;
-}
-
 /// The directories of a supervisor.
-pub(super) struct SupervisorDirectories<'p> {
+pub(crate) struct SupervisorDirectories<'p> {
     /// Makes a directory that jobs cannot write to.
     pub(super) make: &'p mut dyn FnMut(&str) -> Result<PathBuf, String>,
     /// The directory with those of the jobs.
@@ -42,7 +24,7 @@ pub(super) struct SupervisorDirectories<'p> {
 }
 
 /// Starts the processes of jobs. The supervisor watches and ends them.
-pub(super) trait Starter {
+pub(crate) trait Starter {
     /// The name of the script's file.
     fn file(&self) -> &str;
 
@@ -72,7 +54,7 @@ pub(super) trait Starter {
 }
 
 /// Compiles scripts and keeps their programs.
-pub(super) trait Compiler {
+pub(crate) trait Compiler {
     /// True if the program of a script is kept.
     fn has(&mut self, script: &str) -> bool;
 

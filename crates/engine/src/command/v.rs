@@ -12,9 +12,10 @@ use sha2::{Digest, Sha256};
 use super::asking::Asking;
 use super::files::JobFiles;
 use super::process::Process;
-use super::starter::{Compiler, JobProgram, Starter, SupervisorDirectories};
+use super::starter::{Compiler, Starter, SupervisorDirectories};
 use super::{OURSELVES, environment};
 use crate::environment::expected;
+use crate::script_engine::ScriptEngine;
 use crate::{EngineJob, Limits};
 use hero_model::{ErrorKind, JobError, hex};
 use hero_process::confine::{self, JobRights, JobUser, Profile};
@@ -48,7 +49,7 @@ impl V {
     pub const TO_COMPILE: u64 = 4 << 30;
 }
 
-impl JobProgram for V {
+impl ScriptEngine for V {
     fn program(&self) -> Option<&Path> {
         Some(&self.compiler)
     }
@@ -93,7 +94,7 @@ impl Compiler for Builder {
     }
 
     fn memory(&self) -> u64 {
-        JobProgram::memory(&self.v)
+        ScriptEngine::memory(&self.v)
     }
 
     // The next job with this script gets the same program, so it must not see anything of this one.

@@ -10,6 +10,7 @@ mod comparing;
 mod constants;
 mod convert;
 mod copy;
+pub(crate) mod engine;
 mod failure;
 mod functions;
 #[cfg(any(test, feature = "fuzzing"))]

@@ -16,10 +16,11 @@ use serde_json::value::RawValue;
 use super::answer::Answer;
 use super::files::JobFiles;
 use super::process::Process;
-use super::starter::{JobProgram, Starter, SupervisorDirectories};
+use super::starter::{Starter, SupervisorDirectories};
 use super::{OURSELVES, environment};
 use crate::environment::Variables;
 use crate::limits::size;
+use crate::script_engine::ScriptEngine;
 use crate::{EngineJob, Limits};
 use hero_model::{ContextId, JobId};
 use hero_process::confine::{self, JobRights, JobUser, Profile};
@@ -79,7 +80,7 @@ struct PythonStarter {
 /// Makes the runner a zygote.
 const SERVE: &str = "serve";
 
-impl JobProgram for Python {
+impl ScriptEngine for Python {
     fn program(&self) -> Option<&Path> {
         Some(&self.interpreter)
     }
