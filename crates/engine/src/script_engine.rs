@@ -9,6 +9,7 @@ use tokio::process::Command;
 use crate::Limits;
 use crate::command::{Starter, SupervisorDirectories};
 use crate::directory::{self, Directory};
+use hero_model::ScriptType;
 use hero_process::Spawner;
 use hero_process::cgroup::Group;
 use hero_process::confine::{self, Profile, SupervisorRights};
@@ -17,9 +18,51 @@ use hero_process::held::MEMORIES;
 /// Time that the processes of a job have to obey a stop before their engine is killed. They may clean up after SIGTERM.
 const PROCESSES_OBEY: Duration = Duration::from_secs(3);
 
+/// What a pool and its script type say about the program that runs the scripts.
+#[derive(Debug, Clone, Copy)]
+pub struct ProgramSettings<'s> {
+    /// The script type.
+    pub script_type: &'s ScriptType,
+    /// The program and its arguments, with `{script}` for the path of the script.
+    pub command: Option<&'s [String]>,
+    /// The name of the script's file.
+    pub file: &'s str,
+    /// Paths that processes of jobs may read and run, besides the system's programs.
+    pub readable: &'s [PathBuf],
+    /// The maximum memory for the data of one process, in bytes.
+    pub memory: u64,
+    /// The interpreter, as a path or a name in PATH.
+    pub interpreter: Option<&'s str>,
+    /// The virtual environment of the script type.
+    pub venv: Option<&'s Path>,
+    /// The virtual environment of the pool, instead of that of the script type.
+    pub pool_venv: Option<&'s Path>,
+}
+
+/// The reason why a script type that needs no configuration cannot run here.
+pub type Absent = String;
+
 /// The engine of a language: its settings, which the worker sends to the engine's process, and what they mean on both
 /// sides. The defaults are those of a language whose jobs are processes.
 pub(crate) trait ScriptEngine {
+    /// The script types that it runs without any configuration.
+    fn names() -> &'static [&'static str]
+    where
+        Self: Sized;
+
+    /// Whether it runs the scripts of such a type: by default of those types, unless a command runs them.
+    fn runs(of: &ProgramSettings<'_>) -> bool
+    where
+        Self: Sized,
+    {
+        of.command.is_none() && Self::names().contains(&of.script_type.as_str())
+    }
+
+    /// Finds the program on this machine. A program that is configured and missing is an error.
+    async fn find(of: &ProgramSettings<'_>) -> Result<Result<Self, Absent>, String>
+    where
+        Self: Sized;
+
     /// Whether each job is a process of its own below the engine's.
     fn has_processes(&self) -> bool {
         true

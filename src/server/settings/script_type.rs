@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
 use super::value;
+use crate::engine::{ProgramSettings, Python};
 use crate::model::ScriptType;
 
 /// The minimum with which any interpreter starts.
@@ -62,9 +63,12 @@ impl ScriptTypeSettings {
     pub const MEMORY: u64 = 512 << 20;
 
     /// Returns a type of which only the name is given.
+    pub(crate) fn unconfigured(name: ScriptType) -> Self {
+        Self { name, command: None, file: Table::file(), read: Vec::new(), memory: Self::MEMORY, interpreter: None, venv: None }
+    }
+
     fn named(name: &str) -> Result<Self, String> {
-        let name = name.parse().map_err(|error| format!("{error}"))?;
-        Ok(Self { name, command: None, file: Table::file(), read: Vec::new(), memory: Self::MEMORY, interpreter: None, venv: None })
+        name.parse().map(Self::unconfigured).map_err(|error| format!("{error}"))
     }
 
     fn of_table(name: &str, table: &Value) -> Result<Self, String> {
@@ -74,9 +78,28 @@ impl ScriptTypeSettings {
         script_type.fault().map_or(Ok(script_type), |fault| Err(of(fault)))
     }
 
+    /// What it says about the program that runs its scripts.
+    pub(crate) fn program(&self) -> ProgramSettings<'_> {
+        ProgramSettings {
+            script_type: &self.name,
+            command: self.command.as_deref(),
+            file: &self.file,
+            readable: &self.read,
+            memory: self.memory,
+            interpreter: self.interpreter.as_deref(),
+            venv: self.venv.as_deref(),
+            pool_venv: None,
+        }
+    }
+
+    /// Whether it names the program, which then must exist.
+    pub(crate) fn names_program(&self) -> bool {
+        self.command.is_some() || self.interpreter.is_some() || self.venv.is_some()
+    }
+
     /// Whether its scripts are Python.
     pub fn is_python(&self) -> bool {
-        self.command.is_none() && (self.name.as_str() == ScriptType::PYTHON || self.interpreter.is_some() || self.venv.is_some())
+        Python::is_for(&self.program())
     }
 
     /// Describes the first fault of the type on its own.

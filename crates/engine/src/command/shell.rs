@@ -7,8 +7,8 @@ use super::files::JobFiles;
 use super::process::Process;
 use super::starter::{Starter, SupervisorDirectories};
 use super::{OURSELVES, environment};
-use crate::script_engine::ScriptEngine;
-use crate::{EngineJob, Limits};
+use crate::script_engine::{Absent, ProgramSettings, ScriptEngine};
+use crate::{EngineJob, Limits, look_up};
 use hero_process::confine::{self, JobRights, JobUser, Profile};
 
 /// A command that runs scripts of one type.
@@ -26,6 +26,23 @@ pub struct Command {
 }
 
 impl ScriptEngine for Command {
+    fn names() -> &'static [&'static str] {
+        &[]
+    }
+
+    fn runs(of: &ProgramSettings<'_>) -> bool {
+        of.command.is_some()
+    }
+
+    async fn find(of: &ProgramSettings<'_>) -> Result<Result<Self, Absent>, String> {
+        let mut command = of.command.unwrap_or_default().to_vec();
+        if let Some(program) = command.first_mut() {
+            let found = look_up(program).map_err(|why| format!("script_types.{}.command: {why}", of.script_type))?;
+            *program = found.to_string_lossy().into_owned();
+        }
+        Ok(Ok(Self { command, file: of.file.to_owned(), readable: of.readable.to_vec(), memory: of.memory }))
+    }
+
     fn program(&self) -> Option<&Path> {
         self.command.first().map(Path::new)
     }

@@ -5,9 +5,13 @@ use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use tokio::process::Command;
+use tokio::time::timeout;
 
 use super::asking::Asking;
 use super::files::JobFiles;
@@ -15,11 +19,15 @@ use super::process::Process;
 use super::starter::{Compiler, Starter, SupervisorDirectories};
 use super::{OURSELVES, environment};
 use crate::environment::expected;
-use crate::script_engine::ScriptEngine;
-use crate::{EngineJob, Limits};
-use hero_model::{ErrorKind, JobError, hex};
+use crate::script_engine::{Absent, ProgramSettings, ScriptEngine};
+use crate::{EngineJob, Limits, look_up};
+use hero_model::{ErrorKind, JobError, ScriptType, hex};
 use hero_process::confine::{self, JobRights, JobUser, Profile};
 
+/// The environment variable with the path of the compiler.
+const VARIABLE: &str = "V_BIN";
+/// Timeout for the compiler to report its version.
+const PROBE: Duration = Duration::from_secs(20);
 /// The name of the script's file, and so what the compiler calls it.
 const FILE: &str = "main.v";
 /// The name of the program beside it.
@@ -50,6 +58,14 @@ impl V {
 }
 
 impl ScriptEngine for V {
+    fn names() -> &'static [&'static str] {
+        &[ScriptType::V]
+    }
+
+    async fn find(of: &ProgramSettings<'_>) -> Result<Result<Self, Absent>, String> {
+        Ok(find(of).await)
+    }
+
     fn program(&self) -> Option<&Path> {
         Some(&self.compiler)
     }
@@ -69,6 +85,30 @@ impl ScriptEngine for V {
     fn starter(&self, directories: &mut SupervisorDirectories<'_>) -> Result<Box<dyn Starter>, String> {
         Ok(Box::new(Builder { v: self.clone(), directory: (directories.make)("programs")?, kept: VecDeque::new() }))
     }
+}
+
+/// Finds the compiler of V: the one in `V_BIN`, or `v` in PATH.
+async fn find(of: &ProgramSettings<'_>) -> Result<V, Absent> {
+    let named = std::env::var(VARIABLE).ok().filter(|named| !named.is_empty());
+    let compiler = match &named {
+        Some(named) => look_up(named).map_err(|why| format!("{VARIABLE}: {why}"))?,
+        None => look_up("v").map_err(|why| format!("{why}, or name the compiler of V with {VARIABLE}"))?,
+    };
+    let shown = compiler.display();
+    let mut command = Command::new(&compiler);
+    command.arg("version").stdin(Stdio::null()).kill_on_drop(true);
+    let said = match timeout(PROBE, command.output()).await {
+        Ok(said) => said.map_err(|error| format!("{shown} can't be run: {error}"))?,
+        Err(_) => return Err(format!("{shown} did not say within {} s what it is", PROBE.as_secs())),
+    };
+    if !said.status.success() || !said.stdout.starts_with(b"V ") {
+        return Err(format!("{shown} is no compiler of V: `v version` does not say so"));
+    }
+    // The library is in the directory of the compiler.
+    let file = compiler.canonicalize().map_err(|error| format!("{shown}: {error}"))?;
+    let directory = file.parent().filter(|directory| directory.parent().is_some()).map(ToOwned::to_owned);
+    let readable = of.readable.iter().cloned().chain(directory).chain([file]).collect();
+    Ok(V { compiler, readable, memory: of.memory, to_compile: V::TO_COMPILE })
 }
 
 /// Compiles scripts and starts the processes of jobs.

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::Limits;
 use crate::command::{Starter, SupervisorDirectories};
-use crate::script_engine::{Launch, ScriptEngine};
+use crate::script_engine::{Absent, Launch, ProgramSettings, ScriptEngine};
+use hero_model::ScriptType;
 use hero_process::Spawner;
 use hero_process::confine::{self, Profile};
 
@@ -18,6 +19,14 @@ const OWN_ADDRESS_SPACE: u64 = 640 << 20;
 pub(crate) struct Rhai;
 
 impl ScriptEngine for Rhai {
+    fn names() -> &'static [&'static str] {
+        &ScriptType::BUILT_IN
+    }
+
+    async fn find(_: &ProgramSettings<'_>) -> Result<Result<Self, Absent>, String> {
+        Ok(Ok(Self))
+    }
+
     fn has_processes(&self) -> bool {
         false
     }

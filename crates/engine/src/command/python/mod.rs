@@ -1,5 +1,6 @@
 //! Jobs in Python: each is a fork of a process that has already started or, if that does not work, a new process.
 
+mod find;
 mod zygote;
 
 use std::collections::BTreeMap;
@@ -20,9 +21,9 @@ use super::starter::{Starter, SupervisorDirectories};
 use super::{OURSELVES, environment};
 use crate::environment::Variables;
 use crate::limits::size;
-use crate::script_engine::ScriptEngine;
+use crate::script_engine::{Absent, ProgramSettings, ScriptEngine};
 use crate::{EngineJob, Limits};
-use hero_model::{ContextId, JobId};
+use hero_model::{ContextId, JobId, ScriptType};
 use hero_process::confine::{self, JobRights, JobUser, Profile};
 use zygote::Zygote;
 
@@ -45,6 +46,14 @@ pub struct Python {
     pub readable: Vec<PathBuf>,
     /// The maximum memory for the data of one process, in bytes.
     pub memory: u64,
+}
+
+impl Python {
+    /// Whether the scripts of a type are Python, because of its name or because it names an interpreter.
+    pub fn is_for(of: &ProgramSettings<'_>) -> bool {
+        let is_named = of.script_type.as_str() == ScriptType::PYTHON;
+        of.command.is_none() && (is_named || of.interpreter.is_some() || of.venv.is_some())
+    }
 }
 
 /// The description of a job for its process.
@@ -81,6 +90,18 @@ struct PythonStarter {
 const SERVE: &str = "serve";
 
 impl ScriptEngine for Python {
+    fn names() -> &'static [&'static str] {
+        &[ScriptType::PYTHON]
+    }
+
+    fn runs(of: &ProgramSettings<'_>) -> bool {
+        Self::is_for(of)
+    }
+
+    async fn find(of: &ProgramSettings<'_>) -> Result<Result<Self, Absent>, String> {
+        find::find(of).await
+    }
+
     fn program(&self) -> Option<&Path> {
         Some(&self.interpreter)
     }

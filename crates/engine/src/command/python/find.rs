@@ -7,10 +7,9 @@ use serde::Deserialize;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::super::settings::ScriptTypeSettings;
-use super::Absent;
-use crate::engine::{Python, look_up};
-use crate::model::ScriptType;
+use super::Python;
+use crate::look_up;
+use crate::script_engine::{Absent, ProgramSettings};
 
 /// Timeout for an interpreter to describe itself.
 const PROBE: Duration = Duration::from_secs(20);
@@ -32,14 +31,9 @@ struct InterpreterInfo {
 
 /// Finds the interpreter for a script type: the one of a virtual environment, the configured one, or `python3`. Only
 /// the last may be absent.
-pub(super) async fn find(
-    script_type: &ScriptType,
-    configured: Option<&ScriptTypeSettings>,
-    of_pool: Option<&Path>,
-) -> Result<Result<Python, Absent>, String> {
-    let of_type = configured.and_then(|configured| configured.venv.as_deref());
-    let interpreter = configured.and_then(|configured| configured.interpreter.as_deref());
-    let said = match (of_pool, of_type, interpreter) {
+pub(super) async fn find(of: &ProgramSettings<'_>) -> Result<Result<Python, Absent>, String> {
+    let script_type = of.script_type;
+    let said = match (of.pool_venv, of.venv, of.interpreter) {
         (Some(venv), _, _) => in_environment(venv).await.map_err(|why| format!("pool {script_type}: venv: {why}"))?,
         (None, Some(venv), _) => in_environment(venv).await.map_err(|why| format!("script_types.{script_type}.venv: {why}"))?,
         (None, None, Some(interpreter)) => {
@@ -51,16 +45,12 @@ pub(super) async fn find(
             Err(why) => return Ok(Err(why)),
         },
     };
-    let read = configured.map_or(&[][..], |configured| &configured.read).iter().cloned();
     // Some builds have their library outside of their prefix. Skip the root of the file system, which would make
     // everything readable.
     let own = said.directories.into_iter().chain([said.prefix]).chain(said.executable.canonicalize().ok());
-    let readable: BTreeSet<PathBuf> = own.filter(|path| path.is_absolute() && path.components().count() > 1).chain(read).collect();
-    let memory = match configured {
-        Some(configured) => configured.memory,
-        None => ScriptTypeSettings::MEMORY,
-    };
-    Ok(Ok(Python { interpreter: said.executable, readable: readable.into_iter().collect(), memory }))
+    let readable: BTreeSet<PathBuf> =
+        own.filter(|path| path.is_absolute() && path.components().count() > 1).chain(of.readable.iter().cloned()).collect();
+    Ok(Ok(Python { interpreter: said.executable, readable: readable.into_iter().collect(), memory: of.memory }))
 }
 
 /// Finds the interpreter of a virtual environment.
