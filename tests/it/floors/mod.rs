@@ -6,6 +6,7 @@ mod circles;
 mod features;
 mod functions;
 mod light;
+mod numbers;
 mod views;
 
 use std::collections::BTreeMap;
