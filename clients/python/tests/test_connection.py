@@ -21,6 +21,7 @@ from fake import Talk, fake, raw, slow
 from websockets.client import ClientProtocol
 from websockets.frames import Frame, Opcode
 from websockets.protocol import State
+from websockets.sync.client import ClientConnection
 from websockets.uri import parse_uri
 
 from hero import errors, models
@@ -133,6 +134,86 @@ async def test_a_server_of_another_kind_is_no_hero(Hero: Any, answer: bytes) -> 
     async with raw(answer) as url:
         with pytest.raises(errors.NotHero, match="no hero server"):
             await Hero(url).ping()
+
+
+@pytest.mark.parametrize(
+    ("said", "says"),
+    [
+        (b"SSH-2.0-OpenSSH_9.2\r\n", r"speaks no HTTP; it sent b.SSH-2\.0-OpenSSH_9\.2"),
+        (b"RFB 003.008\n", "speaks no HTTP"),
+        (b"\xff\xfd\x01", "speaks no HTTP"),
+        (b"HTTP/1.0 200 OK\r\n\r\n", "does not speak WebSocket"),
+    ],
+    ids=["line", "odd line", "no line", "old HTTP"],
+)
+async def test_a_server_that_speaks_no_http_and_stays_is_told_at_once(Hero: Any, said: bytes, says: str) -> None:
+    over = asyncio.Event()
+
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(said)
+        await over.wait()
+        writer.close()
+
+    async with await asyncio.start_server(greet, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        # The server never ends the connection.
+        with pytest.raises(errors.NotHero, match=says):
+            await Hero(f"ws://127.0.0.1:{port}", connect_timeout=30.0).ping()
+        over.set()
+
+
+@pytest.mark.parametrize(
+    ("said", "says"),
+    [
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "speaks no HTTP"),
+        (b"HTTP/1.0 200 OK\r\n\r\n", "does not speak WebSocket"),
+        (b"HTTP/1.1 302 Found\r\nlocation: ws://h\r\ncontent-length: 0\r\n\r\n", "sends to ws://h "),
+    ],
+    ids=["line", "old HTTP", "redirect"],
+)
+async def test_what_a_server_says_before_it_is_asked_is_told(monkeypatch: pytest.MonkeyPatch, said: bytes, says: str) -> None:
+    ask = ClientConnection.handshake
+
+    def late(connection: ClientConnection, *given: Any, **named: Any) -> None:
+        # As on a busy machine: the other thread reads everything before this one writes.
+        connection.recv_events_thread.join(30.0)
+        ask(connection, *given, **named)
+
+    monkeypatch.setattr(ClientConnection, "handshake", late)
+
+    async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(said)
+        writer.close()
+
+    async with await asyncio.start_server(greet, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(errors.NotHero, match=says):
+            await SyncHero(f"ws://127.0.0.1:{port}").ping()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_not_followed_and_its_target_is_told(Hero: Any, status: int) -> None:
+    seen: list[str] = []
+
+    async def other(talk: Talk) -> None:
+        seen.append("other")
+        await talk.answer(await talk.call(), "pong")
+
+    def away(connection: Any, request: Any) -> Any:
+        seen.append(request.path)
+        response = connection.respond(status, "")
+        response.headers["Location"] = target
+        return response
+
+    async with fake(other) as elsewhere, fake(other, process_request=away) as url:
+        others = [elsewhere, "https://hero.example/", "http://["]
+        shown = {"/hero": f"{url}/hero", **dict(zip(others, others, strict=True))}
+        for target in shown:
+            with pytest.raises(errors.NotHero) as told:
+                await Hero(url, token="hero_x").ping()
+            says = f"at {url} sends to {shown[target]} (HTTP {status}), which is not followed; name that address if it is yours"
+            assert says in str(told.value), told.value
+    assert seen == ["/"] * 4
 
 
 async def test_a_websocket_server_that_speaks_something_else_is_no_hero(Hero: Any) -> None:

@@ -19,8 +19,10 @@ from typing import Any, TypeVar, cast
 
 import websockets.sync.client as client
 from websockets import exceptions
+from websockets.client import ClientProtocol
 
 from .call import Options
+from .handshake import Greeting
 from .link import LOCAL, Link, Lost, OnItem, OnOver, limit, open_link, settings, told
 from .wire import error_of, request
 
@@ -288,9 +290,22 @@ async def in_daemon(work: Callable[[], T], undo: Callable[[T], object] | None = 
     return await future
 
 
+class Connection(client.ClientConnection):
+    """The same as `handshake.Connection`, but blocking."""
+
+    def __init__(self, sock: socket.socket, protocol: ClientProtocol, **given: Any) -> None:
+        # Before the thread that reads begins.
+        self._greeting = Greeting(protocol, lambda: shut(sock))
+        super().__init__(sock, protocol, **given)
+
+    def handshake(self, *given: Any, **named: Any) -> None:
+        with self._greeting.told():
+            super().handshake(*given, **named)
+
+
 def dial(options: Options, token: str | None) -> client.ClientConnection:
     """The same as `link.dial`, but blocking."""
-    given = settings(options, token)
+    given = settings(options, token, Connection)
     with told(options) as url:
         # The connection outlives this function, so the context is never left.
         if url.startswith("unix://"):
@@ -335,5 +350,9 @@ async def open_direct(options: Options, token: str | None, on_item: OnItem, on_o
 
 
 def hang_up(websocket: client.ClientConnection) -> None:
+    shut(websocket.socket)
+
+
+def shut(sock: socket.socket) -> None:
     with contextlib.suppress(OSError):
-        websocket.socket.shutdown(socket.SHUT_RDWR)
+        sock.shutdown(socket.SHUT_RDWR)

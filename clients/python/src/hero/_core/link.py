@@ -16,11 +16,13 @@ from urllib.parse import urlsplit, urlunsplit
 import websockets.asyncio.client as client
 from websockets import exceptions
 from websockets.headers import build_host
+from websockets.http11 import Response
 from websockets.protocol import Protocol
 from websockets.uri import parse_uri
 
 from .. import errors
 from .call import Options
+from .handshake import Connection, Foreign, Refused, redirection
 from .wire import as_object, error_of, parse, request
 
 START = "start one with `hero serve`, or name another: Hero(url), HERO_SERVER"
@@ -95,15 +97,17 @@ def host_of(url: str) -> str:
 
 async def dial(options: Options, token: str | None) -> client.ClientConnection:
     """Connects. Raises `Unreachable` if another attempt may succeed; other errors are permanent."""
+    given = settings(options, token, Connection)
     with told(options) as url:
         if url.startswith("unix://"):
-            return await client.unix_connect(url.removeprefix("unix://"), uri=LOCAL, **settings(options, token))
-        return await client.connect(url, **settings(options, token))
+            return await client.unix_connect(url.removeprefix("unix://"), uri=LOCAL, **given)
+        return await client.connect(url, **given)
 
 
-def settings(options: Options, token: str | None) -> dict[str, Any]:
+def settings(options: Options, token: str | None, connection: type[Any]) -> dict[str, Any]:
     """Returns the settings of the WebSocket library for both faces."""
     chosen: dict[str, Any] = {
+        "create_connection": connection,
         "open_timeout": limit(options.connect_timeout),
         "close_timeout": 2,
         # The heartbeat is a call instead, which also shows that the server answers.
@@ -140,8 +144,10 @@ def told(options: Options) -> Generator[str, None, None]:
     url = address_of(options.url)
     try:
         yield url
-    except exceptions.InvalidStatus as refused:
-        raise refusal(url, refused) from refused
+    except Refused as refused:
+        raise refusal(url, refused.response) from refused
+    except Foreign as spoke:
+        raise errors.NotHero(f"what answers at {url} is no hero server: it {spoke}") from spoke
     except exceptions.InvalidMessage as spoke:
         if isinstance(spoke.__cause__, (EOFError, ConnectionError)):
             raise Unreachable(f"what listens at {url} closed the connection before it answered; is a hero server there?") from spoke
@@ -175,16 +181,20 @@ def without_tls(url: str) -> str:
     return f"if it speaks no TLS, use {url.replace('wss:', 'ws:', 1)}"
 
 
-def refusal(url: str, refused: exceptions.InvalidStatus) -> errors.Error:
+def refusal(url: str, response: Response) -> errors.Error:
     """Returns the error for a handshake that was answered with another status."""
-    status = refused.response.status_code
-    body = (refused.response.body or b"").decode(errors="replace").strip()[:300]
+    status = response.status_code
+    body = (response.body or b"").decode(errors="replace").strip()[:300]
     said = f"HTTP {status}{f': {body}' if body else ''}"
     if status == 401:
         what = "the token is missing, wrong or has expired; `hero token create` makes one: Hero(token=…), HERO_TOKEN"
         return errors.NotAuthenticated(f"{url} does not know who calls ({said}): {what}", method="connect")
     if status == 403:
         return errors.NotHero(f"{url} refuses this connection ({said}): reach it by a name of its `allowed_hosts`")
+    if (target := redirection(url, response)) is not None:
+        # Calls and tokens are not for others.
+        what = f"what answers at {url} sends to {target} (HTTP {status}), which is not followed; name that address if it is yours"
+        return errors.NotHero(what)
     if status in BUSY:
         return Unreachable(f"{url} takes no connection now ({said})")
     return errors.NotHero(f"what answers at {url} is no hero server ({said})")
