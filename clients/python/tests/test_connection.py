@@ -384,6 +384,43 @@ async def test_creates_are_sent_again_with_the_same_key(Hero: Any) -> None:
     assert sent[2] == sent[3] and keys[1] == "mine" and len(keys[0]) == 32
 
 
+async def test_jobs_that_may_name_each_other_get_no_keys_and_are_sent_once(Hero: Any) -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def script(talk: Talk) -> None:
+        call = await talk.call()
+        sent.append(call["params"])
+        if talk.number == 0:
+            await talk.answer(call, [JOB, "b"])
+            call = await talk.call()
+            sent.append(call["params"])
+        talk.cut()
+
+    jobs = [models.JobSpecInput(script="1", job_id=JOB), {"script": "2", "prerequisites": [JOB]}]
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        assert await hero.create_jobs(jobs) == [JOB, "b"]
+        with pytest.raises(errors.OutcomeUnknown, match="not sent again") as told:
+            await hero.create_jobs(jobs)
+    asked = {"jobs": [{"script": "1", "job_id": JOB}, {"script": "2", "prerequisites": [JOB]}]}
+    assert sent == [asked, asked] and told.value.params == asked
+
+
+async def test_a_job_with_an_id_and_a_key_leaves_keys_to_the_others(Hero: Any) -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def script(talk: Talk) -> None:
+        call = await talk.call()
+        sent.append(call["params"])
+        if talk.number == 0:
+            return talk.cut()
+        await talk.answer(call, [JOB, "b"])
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        made = await hero.create_jobs([{"script": "1", "job_id": JOB, "idempotency_key": "mine"}, {"script": "2", "job_id": None}])
+    assert made == [JOB, "b"] and sent[0] == sent[1]
+    assert [len(job["idempotency_key"]) for job in sent[0]["jobs"]] == [4, 32]
+
+
 async def test_a_create_whose_server_does_not_come_back_says_that_it_may_be_done_and_by_which_key(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         await talk.call()

@@ -88,16 +88,23 @@ def new_key() -> str:
     return uuid.uuid4().hex
 
 
-def with_keys(params: dict[str, Any], again: Again) -> dict[str, Any]:
-    """Returns the parameters, with a key added wherever one is needed and the caller gave none."""
+def with_keys(params: dict[str, Any], again: Again) -> tuple[dict[str, Any], Again]:
+    """Returns the parameters, with a key added wherever one is needed and the caller gave none, and whether the call can
+    be repeated.
+
+    If an item has an id, others may name it, which the server refuses for items with keys. Such a call gets no keys.
+    """
     if not isinstance(again, Keyed):
-        return params
+        return params, again
     if again.items is None:
         if params.get("idempotency_key") is None:
             params = {**params, "idempotency_key": new_key()}
-        return params
-    items = [item if item.get("idempotency_key") is not None else {**item, "idempotency_key": new_key()} for item in params[again.items]]
-    return {**params, again.items: items}
+        return params, again
+    items = params[again.items]
+    if any(item.get("job_id") is not None and item.get("idempotency_key") is None for item in items):
+        return params, ONCE
+    keyed = [item if item.get("idempotency_key") is not None else {**item, "idempotency_key": new_key()} for item in items]
+    return {**params, again.items: keyed}, again
 
 
 def new_id() -> str:

@@ -33,8 +33,8 @@ class Attempt:
     """A call across reconnects: its parameters, its deadline, and what happens if the connection is lost."""
 
     def __init__(self, options: Options, method: str, params: dict[str, Any], again: Again, wait: Wait | None) -> None:
-        self._options, self._method, self._again = options, method, again
-        self._params = with_keys(_items_as_dicts(given(params), again), again)
+        self._options, self._method = options, method
+        self._params, self._again = with_keys(_items_as_dicts(given(params), again), again)
         now = time.monotonic()
         allowed = options.call_timeout
         self._ends: float | None = None
