@@ -95,23 +95,64 @@ async def test_a_slow_reader_loses_nothing_and_holds_little() -> None:
 
 
 async def test_what_the_server_lost_is_a_value_and_the_cursor_goes_on_from_there(Hero: Any) -> None:
+    asked: list[str | None] = []
+
     async def script(talk: Talk) -> None:
-        call = await talk.call()
-        await talk.answer(call, "s")
-        if talk.number == 0:
-            await talk.item("logs", "s", line(1))
-            await talk.item("logs", "s", {"type": "lagged", "cursor": "70-0"})
-            await talk.socket.close()
-        else:
-            assert call["params"]["cursor"] == "70-0"
-            await talk.item("logs", "s", line(71))
-            await talk.item("logs", "s", {"type": "ended"})
-            await talk.socket.wait_closed()
+        while len(asked) < 3:
+            call = await talk.call()
+            if call["method"] == "unsubscribe_logs":
+                await talk.answer(call, True)
+                continue
+            asked.append(call["params"].get("cursor"))
+            name = f"s{len(asked)}"
+            await talk.answer(call, name)
+            if len(asked) == 1:
+                await talk.item("logs", name, line(1))
+            if len(asked) <= 2:
+                await talk.item("logs", name, {"type": "lagged", "cursor": "70-0"})
+            if len(asked) == 2:
+                return await talk.socket.close()
+        await talk.item("logs", name, line(71))
+        await talk.item("logs", name, {"type": "ended"})
+        await talk.socket.wait_closed()
 
     async with fake(script) as url, Hero(url, **FAST) as hero:
         items = [item async for item in hero.subscribe_logs(JOB)]
     assert [item.type for item in items] == ["line", "lagged", "line", "ended"]
     assert isinstance(items[1], models.LaggedNotice) and items[1].cursor == "70-0"
+    assert asked == [None, "1-0", "70-0"]
+
+
+@pytest.mark.parametrize("early", [False, True], ids=["late", "early"])
+async def test_items_that_the_server_still_has_are_not_lost(Hero: Any, early: bool) -> None:
+    """A server that could not keep up says `lagged`, although it has the items."""
+    calls: list[tuple[str, str | None]] = []
+
+    async def script(talk: Talk) -> None:
+        while True:
+            call = await talk.call()
+            calls.append((call["method"], call["params"].get("cursor")))
+            if call["method"] == "unsubscribe_events":
+                await talk.answer(call, True)
+                continue
+            name = f"s{len(calls)}"
+            if not early:
+                await talk.answer(call, name)
+            if len(calls) == 1:
+                await talk.item("events", name, event(1))
+                await talk.item("events", name, {"type": "lagged", "cursor": "4-0"})
+                await talk.item("events", name, event(5))
+            else:
+                for number in range(2, 6):
+                    await talk.item("events", name, event(number))
+                await talk.item("events", name, {"type": "ended"})
+            if early:
+                await talk.answer(call, name)
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        items = [(item.type, getattr(item, "cursor", None)) async for item in hero.subscribe_events()]
+    assert items == [*(("event", f"{number}-0") for number in range(1, 6)), ("ended", None)]
+    assert sorted(calls, key=str) == [("subscribe_events", "1-0"), ("subscribe_events", None), ("unsubscribe_events", None)]
 
 
 async def test_a_break_before_the_first_event_is_said_where_there_was_no_cursor(Hero: Any) -> None:

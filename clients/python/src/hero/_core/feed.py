@@ -32,6 +32,8 @@ class Feed:
         self.attached: tuple[Link, str] | None = None
         """The connection that sends the items, and the subscription's id there."""
         self.full = False
+        self.resumed = False
+        """Whether it was subscribed again after the last item, and no item but `lagged` has arrived since."""
         self.failures = 0
         self._room = room
         self._most_bytes = most_bytes
@@ -44,6 +46,15 @@ class Feed:
     @property
     def over(self) -> bool:
         return self._over
+
+    def doubts(self, item: Any) -> bool:
+        """Whether an item reports lost items that the server may still have after the last one that arrived.
+
+        They are lost only if the server reports this again when it is asked for them.
+        """
+        said = as_object(item)
+        is_gap = said is not None and said.get("type") == "lagged"
+        return is_gap and self.cursor is not None and not (self.resumed or self._over or self.full)
 
     def push(self, item: Any, size: int) -> bool:
         """Adds an item that had `size` bytes on the wire.
@@ -65,6 +76,7 @@ class Feed:
                 return True
             self.cursor = cursor
         self.failures = 0
+        self.resumed = self.resumed and said.get("type") == "lagged"
         self._items.append(said)
         self._bytes += size
         if said.get("type") == "ended":

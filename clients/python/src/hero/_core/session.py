@@ -284,7 +284,7 @@ class Session:
                     # Its reader left meanwhile.
                     self._go(self._unsubscribe(feed, key))
                     return
-                self._by_id[key], feed.attached, feed.full = feed, key, False
+                self._by_id[key], feed.attached, feed.full, feed.resumed = feed, key, False, again
                 if again and feed.from_now and feed.cursor is None:
                     # There was no cursor yet, so the items of the meantime are unknown; `lagged` says so.
                     feed.push({"type": "lagged", "cursor": ""}, 0)
@@ -370,6 +370,10 @@ class Session:
                 self._go(self._resume(feed, pause(self.options, feed.failures)))
             else:
                 feed.end(failed)
+        elif feed.doubts(result):
+            self._detach(feed)
+            self._go(self._unsubscribe(feed, key))
+            self._go(self._resume(feed))
         elif not feed.push(result, size):
             self._detach(feed)
             self._go(self._unsubscribe(feed, key))
