@@ -454,6 +454,66 @@ async def test_a_wait_goes_on_for_what_is_left_of_it(Hero: Any) -> None:
     assert asked[0] == 90 and 0 < asked[1] <= 89.7
 
 
+FLOW: dict[str, Any] = {
+    "flow_id": 1,
+    "status": "finished",
+    "context_id": 0,
+    "caller_id": "",
+    "on_failure": "stop",
+    "stop_requested": False,
+    "created_at": "2026-11-21T10:00:00Z",
+    "updated_at": "2026-11-21T10:00:00Z",
+    "jobs": [],
+    "result": {},
+    "truncated": False,
+    "graph": "",
+}
+
+
+def wait_by(client: Any, way: str, given: float | None) -> Any:
+    match way:
+        case "run":
+            return client.run("1", wait_timeout=given)
+        case "run and stop":
+            return client.run("1", wait_timeout=given, stop_on_cancel=True)
+        case "job":
+            return client.job(JOB).wait(wait_timeout=given)
+    return client.flow(1).wait(wait_timeout=given)
+
+
+@pytest.mark.parametrize("given", [None, 30, math.inf], ids=str)
+async def test_a_wait_that_a_server_ends_early_goes_on_until_its_own_deadline(Hero: Any, given: float | None) -> None:
+    asked: list[tuple[str, float | None]] = []
+
+    async def ends(talk: Talk) -> None:
+        for _ in range(2 if talk.number == 0 else 1):
+            call = await talk.call()
+            asked.append((call["method"], call["params"].get("wait_timeout")))
+            if talk.number == 0:
+                await talk.refuse(call, errors.Code.WAIT_TIMEOUT, "this server ends", {"job_id": JOB, "flow_id": 1})
+        if talk.number == 0:
+            return await talk.socket.close(1001)
+        value = {"job_id": JOB, "status": "finished", "output": "1", "value": 1, "attempt": 1}
+        await talk.answer(call, FLOW if call["method"] == "wait_flow" else value)
+        await talk.socket.wait_closed()
+
+    for way, first, then in [
+        ("run", "run_and_wait", "wait_job"),
+        ("run and stop", "run_and_wait", "wait_job"),
+        ("job", "wait_job", "wait_job"),
+        ("flow", "wait_flow", "wait_flow"),
+    ]:
+        asked.clear()
+        async with fake(ends) as url, Hero(url, **FAST) as hero:
+            client: Any = hero.sync if isinstance(hero, SyncHero) else hero
+            wait = partial(wait_by, client, way, given)
+            await (in_thread(wait) if isinstance(hero, SyncHero) else wait())
+        methods, waits = zip(*asked, strict=True)
+        assert methods == (first, then, then), way
+        longest = {None: 120.0, 30: 30.0, math.inf: 3600.0}[given]
+        assert all(wait is None or 0.0 <= wait <= longest for wait in waits) and waits[-1] > longest - 25.0, (way, waits)
+
+
 async def test_the_deadline_of_a_wait_is_that_of_the_caller_and_no_other(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         call = await talk.call()

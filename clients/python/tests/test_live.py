@@ -8,11 +8,16 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import pytest
+from faces import SyncHero, in_thread
 
 import hero as package
 from hero import Hero, aio, errors, models
@@ -141,6 +146,13 @@ def test_closing_ends_what_other_threads_wait_for(hero_server: Server) -> None:
         other.stop_job(job.id)
 
 
+def test_jobs_that_are_created_together_may_name_each_other(hero_client: Hero) -> None:
+    first, second = str(uuid4()), str(uuid4())
+    jobs = [{"script": "1", "job_id": first}, models.JobSpecInput(script="2", job_id=second, prerequisites=[first])]
+    assert hero_client.create_jobs(jobs) == [first, second]
+    assert [str(each) for each in hero_client.get_job(second).prerequisites or []] == [first]
+
+
 def test_an_answer_of_megabytes_is_taken(hero_client: Hero) -> None:
     text = "x" * 700_000
     result = hero_client.run_and_wait("args", args=text)
@@ -252,9 +264,6 @@ def test_tokens_and_rights(guarded: Server) -> None:
 
 async def test_nothing_is_lost_when_the_server_is_killed_and_comes_back(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The server restarts with the same data directory and port: waits and subscriptions continue."""
-    import tempfile
-    from pathlib import Path
-
     with tempfile.TemporaryDirectory(prefix="hero-") as home:
         data = Path(home)
         with serve(data=data) as server:
@@ -273,6 +282,47 @@ async def test_nothing_is_lost_when_the_server_is_killed_and_comes_back(tmp_path
             await following
             page = await hero.get_logs(job.id, limit=1000)
             assert texts == [line.text for line in page.lines], "each line once, none missing"
+            await hero.close()
+
+
+async def test_waits_go_on_when_the_server_ends_gracefully_and_comes_back(Hero: Any) -> None:
+    """A server that ends answers all waits early, and the restarted one ends the jobs."""
+    with tempfile.TemporaryDirectory(prefix="hero-") as home:
+        data = Path(home)
+        with serve(data=data) as server:
+            hero = Hero(server.url, reconnect=None)
+            client: Any = hero.sync if isinstance(hero, SyncHero) else hero
+
+            def waits(wait: Callable[[], Any]) -> asyncio.Future[Any]:
+                return asyncio.ensure_future(in_thread(wait) if isinstance(hero, SyncHero) else wait())
+
+            await hero.pause_queue("osis")
+            job_id = await hero.create_job("40")
+            flow_id = await hero.create_flow({"a": {"script": "6"}})
+            async with hero.subscribe_events() as events:
+                await hero.start_job(job_id)
+                await hero.start_flow(flow_id)
+                waiting = [
+                    waits(lambda: client.run("1")),
+                    waits(lambda: client.run("2", wait_timeout=100)),
+                    waits(lambda: client.run("3", wait_timeout=math.inf, stop_on_cancel=True)),
+                    waits(lambda: client.job(job_id).wait()),
+                    waits(lambda: client.job(job_id).wait(wait_timeout=100)),
+                    waits(lambda: client.flow(flow_id).wait(wait_timeout=math.inf)),
+                ]
+                jobs: set[str] = set()
+                async for event in events:
+                    if event.type == "event" and event.status == "dispatched":
+                        jobs.add(event.job_id)
+                    if len(jobs) == 5:
+                        break
+            server.process.send_signal(signal.SIGTERM)
+            assert await asyncio.to_thread(server.process.wait, 60) == 0
+        with serve(data=data, listen=f"127.0.0.1:{server.url.rpartition(':')[2]}"):
+            assert not any(each.done() for each in waiting)
+            await hero.resume_queue("osis")
+            *ran, job, again, flow = await asyncio.gather(*waiting)
+            assert (ran, job.value, again.value, str(flow.status)) == ([1, 2, 3], 40, 40, "finished")
             await hero.close()
 
 

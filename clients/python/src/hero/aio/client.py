@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from inspect import formatannotation
@@ -20,9 +19,9 @@ from .._base import read
 from .._core.call import Options, Status, new_id, new_key
 from .._core.link import address_of, host_of
 from .._core.loop import CANCELLED, Session, ended, in_thread
-from .._core.wire import seconds
-from .handle import FlowHandle, JobHandle, wait_for
-from .methods import WAITS, CreateFlowOptions, CreateJobOptions, Methods
+from .._core.wire import given, seconds
+from .handle import FlowHandle, JobHandle, Until, wait_for
+from .methods import CreateFlowOptions, CreateJobOptions, Methods
 
 __all__ = ["Hero", "run"]
 
@@ -160,39 +159,45 @@ class Hero(Methods):
             script: The script.
             result_type: The type of the value, as pydantic accepts types. By default the value is plain JSON.
             wait_timeout: Timeout for the wait, in seconds or as a `timedelta`; `math.inf` for none. By default the
-                server's default.
+                server's default. The wait outlasts a restart of the server.
             stop_on_cancel: Whether the job is stopped if this call is interrupted (by cancellation, or Ctrl-C).
             options: Further parameters of `create_job`.
 
         Raises:
             JobFailed: The job ended in error: see `kind`, `message`, `line`, `column`, `stack` and `data`.
             WaitTimeout: The wait timed out and the job goes on: `hero.job(error.job_id).wait()` continues to wait.
+            OutcomeUnknown: The connection broke and did not come back, or not for this caller: by `method` and `params`
+                the job can be waited for.
             UnexpectedAnswer: The value is no `result_type`.
         """
-        if wait_timeout is not None:
-            wait_timeout = seconds(wait_timeout)
+        until = Until("run_and_wait", wait_timeout)
         if stop_on_cancel:
             # The same key means the same job, whether or not the interrupted call was carried out.
             if options.get("idempotency_key") is None:
                 options["idempotency_key"] = new_key()
             try:
                 job = await self.submit(script, **options)
-                result = await job.wait(wait_timeout=wait_timeout)
+                result = await self._waited(job.id, until, job.context_id)
             except CANCELLED:
                 with contextlib.suppress(errors.Error):
                     await ended(self._stop(script, options), STOPPING)
                 raise
         else:
-            longest = WAITS["run_and_wait"].longest
-            until = time.monotonic() + (wait_timeout or 0.0)
-            first = None if wait_timeout is None else min(wait_timeout, longest)
             try:
-                result = await self.run_and_wait(script, wait_timeout=first, **options)
+                result = await self.run_and_wait(script, wait_timeout=until.asked, **options)
             except errors.WaitTimeout as late:
-                if wait_timeout is None or wait_timeout <= longest or late.job_id is None:
+                if late.job_id is None or not await until.again():
                     raise
-                result = await wait_for(self, late.job_id, until - time.monotonic(), options.get("context_id"))
+                result = await self._waited(late.job_id, until, options.get("context_id"))
         return value_of(result, result_type)
+
+    async def _waited(self, job_id: str, until: Until, context_id: int | None) -> models.JobResult:
+        """Waits for the end of a job whose id the caller does not know. So an error of the connection names it."""
+        try:
+            return await wait_for(self, job_id, until, context_id)
+        except (errors.ConnectError, errors.NotAuthenticated) as gone:
+            what = f"{gone}. Job {job_id} was made, and its end is not known: by the parameters in `params` it can be waited for"
+            raise errors.OutcomeUnknown(what, "wait_job", given({"job_id": job_id, "context_id": context_id})) from gone
 
     async def _stop(self, script: str, options: CreateJobOptions) -> models.JobStatus:
         job = await self.submit(script, **options)

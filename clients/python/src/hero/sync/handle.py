@@ -14,7 +14,31 @@ from .methods import WAITS, Methods
 from .stream import Subscription
 
 PAUSE = 0.1
-"""Seconds to pause before a wait is repeated: a server may answer at once that the wait timed out."""
+"""Seconds to pause before a wait is repeated: a server that ends answers each call at once."""
+
+
+class Until:
+    """The deadline of a wait that may take several calls: a server that ends answers early, and one call waits at most
+    an hour.
+    """
+
+    def __init__(self, method: str, wait_timeout: float | timedelta | None) -> None:
+        wait = WAITS[method]
+        given = None if wait_timeout is None else seconds(wait_timeout)
+        self._end = time.monotonic() + (wait.default if given is None else given)
+        self._longest = wait.longest
+        self.asked = None if given is None else self._within(given)
+        """The `wait_timeout` of the next call. For the first one, None means the default of the server."""
+
+    def _within(self, left: float) -> float:
+        return min(max(0.0, left), self._longest)
+
+    def again(self) -> bool:
+        """Pauses before the next call. Returns whether time is left for it."""
+        rest(max(0.0, min(PAUSE, self._end - time.monotonic())))
+        left = self._end - time.monotonic()
+        self.asked = self._within(left)
+        return left > 0.0
 
 
 class JobHandle:
@@ -37,7 +61,7 @@ class JobHandle:
 
         `wait_timeout` is in seconds or a `timedelta`; `math.inf` means no limit.
         """
-        return wait_for(self._hero, self.id, wait_timeout if wait_timeout is None else seconds(wait_timeout), self.context_id)
+        return wait_for(self._hero, self.id, Until("wait_job", wait_timeout), self.context_id)
 
     def stop(self) -> models.JobStatus:
         """Stops it."""
@@ -93,19 +117,13 @@ class FlowHandle:
 
     def wait(self, *, wait_timeout: float | timedelta | None = None) -> models.Flow:
         """Waits for its end. `wait_timeout` is in seconds or a `timedelta`; `math.inf` means no limit."""
-        longest = WAITS["wait_flow"].longest
-        if wait_timeout is not None:
-            wait_timeout = seconds(wait_timeout)
-        until = time.monotonic() + (wait_timeout or 0.0)
-        left = wait_timeout
+        until = Until("wait_flow", wait_timeout)
         while True:
-            asked = None if left is None else min(max(0.0, left), longest)
             try:
-                return self._hero.wait_flow(self.id, wait_timeout=asked, context_id=self.context_id)
+                return self._hero.wait_flow(self.id, wait_timeout=until.asked, context_id=self.context_id)
             except errors.WaitTimeout:
-                if wait_timeout is None or not again(until):
+                if not until.again():
                     raise
-                left = until - time.monotonic()
 
     def stop(self) -> models.FlowStatus:
         """Stops it."""
@@ -131,22 +149,11 @@ class FlowHandle:
         return self._hero.subscribe_flow(self.id, context_id=self.context_id, **since)
 
 
-def wait_for(hero: Methods, job_id: str, wait_timeout: float | None, context_id: int | None) -> models.JobResult:
+def wait_for(hero: Methods, job_id: str, until: Until, context_id: int | None) -> models.JobResult:
     """Waits for the end of a job, if necessary with several calls."""
-    longest = WAITS["wait_job"].longest
-    until = time.monotonic() + (wait_timeout or 0.0)
-    left = wait_timeout
     while True:
-        asked = None if left is None else min(max(0.0, left), longest)
         try:
-            return hero.wait_job(job_id, wait_timeout=asked, context_id=context_id)
+            return hero.wait_job(job_id, wait_timeout=until.asked, context_id=context_id)
         except errors.WaitTimeout:
-            if wait_timeout is None or not again(until):
+            if not until.again():
                 raise
-            left = until - time.monotonic()
-
-
-def again(until: float) -> bool:
-    """Pauses before a wait is repeated. Returns whether time is left."""
-    rest(max(0.0, min(PAUSE, until - time.monotonic())))
-    return until > time.monotonic()
