@@ -270,6 +270,56 @@ async def test_a_token_that_expires_ends_what_waits_with_the_reason(Hero: Any) -
             await hero.get_job("d89ab59b-b3f5-4480-8b9e-72c165c1585c")
 
 
+@pytest.mark.parametrize("refusal", ["at the door", "in an answer", "of a function"])
+async def test_a_token_that_expires_during_a_run_leaves_its_outcome_unknown(Hero: Any, refusal: str) -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def expire(talk: Talk) -> None:
+        call = await talk.call()
+        sent.append(call["params"])
+        if talk.number == 0:
+            return await talk.socket.close(1008, "the token was revoked or has expired")
+        await talk.refuse(call, errors.Code.NOT_AUTHENTICATED, "not authenticated")
+        await talk.socket.wait_closed()
+
+    def gate(connection: Any, request: Any) -> Any:
+        refuses = sent and refusal == "at the door"
+        return connection.respond(401, "no such token") if refuses else None
+
+    def token() -> str:
+        if sent and refusal == "of a function":
+            raise LookupError("no token is left")
+        return "hero_x"
+
+    async with fake(expire, process_request=gate) as url, Hero(url, token=token, **FAST) as hero:
+        with pytest.raises(errors.OutcomeUnknown, match="had been sent before") as told:
+            await hero.run("1")
+    assert isinstance(told.value.__cause__, LookupError if refusal == "of a function" else errors.NotAuthenticated)
+    assert told.value.method == "run_and_wait" and len(told.value.params["idempotency_key"]) == 32
+    assert {**told.value.params, "wait_timeout": None} == {**sent[0], "wait_timeout": None}
+
+
+async def test_a_run_whose_wait_cannot_go_on_names_its_job(Hero: Any) -> None:
+    async def script(talk: Talk) -> None:
+        await talk.refuse(await talk.call(), errors.Code.WAIT_TIMEOUT, "this server ends", {"job_id": JOB, "status": "started"})
+        await talk.call()
+        await talk.socket.close(1008, "the token was revoked or has expired")
+
+    def gate(connection: Any, request: Any) -> Any:
+        nonlocal seen
+        seen += 1
+        return connection.respond(401, "no such token") if seen % 2 == 0 else None
+
+    async with fake(script, process_request=gate) as url:
+        for options in {}, {"stop_on_cancel": True}:
+            seen = 0
+            async with Hero(url, token="hero_x", **FAST) as hero:
+                with pytest.raises(errors.OutcomeUnknown, match=f"Job {JOB} was made") as told:
+                    await hero.run("1", context_id=7, **options)
+            assert (told.value.method, told.value.params) == ("wait_job", {"job_id": JOB, "context_id": 7})
+            assert isinstance(told.value.__cause__, errors.NotAuthenticated)
+
+
 async def test_a_server_that_closes_before_it_answers_is_told_by_its_reason(Hero: Any) -> None:
     async def expire(talk: Talk) -> None:
         await talk.socket.close(1008, "the token was revoked or has expired")
@@ -790,7 +840,7 @@ async def test_a_time_to_try_again_is_a_minute_at_most(Hero: Any, said: Any, sec
     assert told.value.retry_after == seconds
 
 
-async def test_a_late_answer_leaves_the_connection_as_it_is(Hero: Any) -> None:
+async def test_a_late_answer_leaves_the_connection_as_it_is_and_its_call_is_told(Hero: Any) -> None:
     numbers: list[int] = []
 
     async def slow(talk: Talk) -> None:
@@ -809,8 +859,9 @@ async def test_a_late_answer_leaves_the_connection_as_it_is(Hero: Any) -> None:
             return False
 
     async with fake(slow) as url, Hero(url, call_timeout=0.5, **FAST) as hero:
-        with pytest.raises(errors.CallTimeout, match="ping was not answered within"):
-            await hero.ping()
+        with pytest.raises(errors.CallTimeout, match="create_job was not answered within") as late:
+            await hero.create_job("1")
+        assert late.value.method == "create_job" and len(late.value.params["idempotency_key"]) == 32
         while not await ponged(hero):
             pass
     assert numbers == [0], "it is the same connection"

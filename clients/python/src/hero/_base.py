@@ -192,9 +192,17 @@ class NotHero(ConnectError):
 class CallTimeout(Error):
     """No answer arrived in time, although the connection is alive. The call may or may not have been carried out."""
 
+    def __init__(self, message: str, method: str = "", params: Any = None) -> None:
+        super().__init__(message)
+        self.method = method
+        """The method whose answer did not come."""
+        self.params = params
+        """Its parameters, with the key of a create."""
+
 
 class OutcomeUnknown(Error):
-    """The connection broke during a change. It may have been carried out, so the client does not repeat it.
+    """The connection broke during a change. It may have been carried out, so the client does not repeat it, or can no
+    longer do so; then the cause says why.
 
     Check the state on the server, then decide.
     """
@@ -204,7 +212,7 @@ class OutcomeUnknown(Error):
         self.method = method
         """The method whose outcome is unknown."""
         self.params = params
-        """Its parameters."""
+        """Its parameters, with the key of a create."""
 
 
 class AnswerTooLarge(Error):

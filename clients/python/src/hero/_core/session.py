@@ -19,6 +19,8 @@ from .wire import error_of, given, plain, seconds
 TRANSIENT = (errors.Code.RATE_LIMITED, errors.Code.STORE_UNAVAILABLE)
 """After these errors a subscription continues from its cursor."""
 
+UNDONE = (errors.NotAuthenticated, errors.PermissionDenied, errors.RateLimited, errors.StoreUnavailable)
+"""Answers to a repeated call that say nothing of the time before."""
 
 MOST_EARLY = 1024
 """Maximum number of subscriptions whose items may arrive before the answer to their call was read."""
@@ -45,6 +47,7 @@ class Attempt:
             self._ends = now + asked
         self.deadline = now + allowed
         self._losses = 0
+        self._sent = False
 
     def left(self) -> float:
         return max(0.001, self.deadline - time.monotonic())
@@ -59,19 +62,24 @@ class Attempt:
         """Returns the time to wait before sending: this call itself may be what ends the connection."""
         return min(pause(self._options, self._losses), self.left()) if self._losses > 1 else 0.0
 
-    def gone(self, error: errors.ConnectError) -> None:
-        """Handles that no connection can be made.
+    def ended(self, error: Exception) -> None:
+        """Handles that the call cannot be sent, or that the server refused to look at it.
 
         Raises an error of its own if an earlier attempt may have been carried out.
         """
-        if self._losses and isinstance(self._again, Keyed):
-            what = f"{error}. {self._method} had been sent before the connection broke, so whether it was carried out is not known"
+        if self._sent and isinstance(self._again, Keyed) and not isinstance(error, errors.Closed):
+            what = f"{str(error) or repr(error)}. {self._method} had been sent before the connection broke, so whether it was carried out is not known"
             what = f"{what}: by the `idempotency_key` in `params` it may be made again"
             raise errors.OutcomeUnknown(what, self._method, self._params) from error
+
+    def late(self, late: errors.CallTimeout) -> None:
+        """Adds the call to the error of its answer: it may be carried out yet."""
+        late.method, late.params = self._method, self._params
 
     def lost(self, lost: Lost, status: Status) -> None:
         """Handles a lost connection. Raises an error if the call must not be repeated."""
         self._losses += 1
+        self._sent |= lost.sent
         if lost.error is not None:
             raise lost.error from None
         if status == "closed":
@@ -117,9 +125,17 @@ class Session:
                 await asyncio.sleep(delay)
             try:
                 link = await self.within(attempt.deadline, method)
+            except Exception as failed:
+                # Also what a function raised that returns tokens or signs.
+                attempt.ended(failed)
+                raise
+            try:
                 return await link.request(method, attempt.params(), attempt.left())
-            except errors.ConnectError as gone:
-                attempt.gone(gone)
+            except UNDONE as refused:
+                attempt.ended(refused)
+                raise
+            except errors.CallTimeout as late:
+                attempt.late(late)
                 raise
             except Lost as lost:
                 attempt.lost(lost, self.status)

@@ -130,10 +130,17 @@ class Session:
                 self._over.wait(delay)
             try:
                 link = session.link or self._wait(session.within(attempt.deadline, method), loop)
-                assert isinstance(link, DirectLink)
+            except Exception as failed:
+                attempt.ended(failed)
+                raise
+            assert isinstance(link, DirectLink)
+            try:
                 return link.ask(method, attempt.params(), attempt.left())
-            except errors.ConnectError as gone:
-                attempt.gone(gone)
+            except core.UNDONE as refused:
+                attempt.ended(refused)
+                raise
+            except errors.CallTimeout as late:
+                attempt.late(late)
                 raise
             except Lost as lost:
                 attempt.lost(lost, self.status)
