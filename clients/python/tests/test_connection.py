@@ -1016,6 +1016,98 @@ async def test_a_login_signs_what_this_server_gave_in_a_thread_and_shows_the_tok
     assert len(threads) == 1 and threads[0] != threading.get_ident()
 
 
+async def log_in(talk: Talk, token: str) -> None:
+    """Answers a login as the server does."""
+    assert talk.socket.request is not None
+    nonce = f"hero:{talk.socket.request.headers['Host']}:random:1795255200"
+    await talk.answer(await talk.call(), nonce)
+    call = await talk.call()
+    assert (call["method"], call["params"]) == ("authenticate", {"pubkey": "04", "signature": f"signed {nonce}", "nonce": nonce})
+    await talk.answer(call, {"identity_id": 1, "token": token, "expires_at": "2026-11-22T10:00:00Z"})
+
+
+async def test_a_login_that_is_over_is_made_again_by_the_same_signature(Hero: Any) -> None:
+    valid = {None}
+    shown: list[str | None] = []
+    threads: set[int] = set()
+
+    def gate(connection: Any, request: Any) -> Any:
+        token = request.headers.get("Authorization")
+        shown.append(token)
+        return None if token in valid else connection.respond(401, "the token is unknown, has expired or was revoked")
+
+    async def script(talk: Talk) -> None:
+        assert talk.socket.request is not None
+        if "Authorization" not in talk.socket.request.headers:
+            await log_in(talk, f"hero_{talk.number}")
+            valid.add(f"Bearer hero_{talk.number}")
+        await talk.answer(await talk.call(), "pong")
+        call = await talk.call()
+        if talk.number == 2:
+            await talk.answer(call, "pong")
+            return await talk.socket.wait_closed()
+        if talk.number == 0:
+            valid.discard("Bearer hero_0")
+            return await talk.socket.close(1008, "the token was revoked or has expired")
+        talk.cut()
+
+    def sign(nonce: str) -> str:
+        threads.add(threading.get_ident())
+        return f"signed {nonce}"
+
+    async with fake(script, process_request=gate) as url, Hero(url, **FAST) as hero:
+        assert (await hero.login("04", sign)).token == "hero_0"
+        for _ in range(3):
+            # The second one ends the first connection, and is repeated on the next.
+            assert await hero.ping() == "pong"
+    assert shown == [None, "Bearer hero_0", None, "Bearer hero_1"]
+    assert threading.get_ident() not in threads
+
+
+@pytest.mark.parametrize(
+    ("way", "kind", "says"),
+    [
+        ("breaks", errors.ConnectError, "broke the connection during a login"),
+        ("busy", errors.ConnectError, "takes no login now: too many"),
+        ("unknown", errors.NotAuthenticated, "no identity"),
+        ("other", errors.NotHero, "nonce of another server"),
+        ("unsigned", LookupError, "no key"),
+    ],
+)
+async def test_a_login_that_cannot_be_made_again_is_told(Hero: Any, way: str, kind: type[Exception], says: str) -> None:
+    tried = 0
+
+    def gate(connection: Any, request: Any) -> Any:
+        return connection.respond(401, "no such token") if "Authorization" in request.headers else None
+
+    async def script(talk: Talk) -> None:
+        nonlocal tried
+        if talk.number == 0:
+            await log_in(talk, "hero_0")
+            return talk.cut()
+        tried += 1
+        call = await talk.call()
+        host = "elsewhere" if way == "other" else talk.socket.request.headers["Host"]  # type: ignore[union-attr]
+        await talk.answer(call, f"hero:{host}:random:1795255200")
+        call = await talk.call()
+        if way == "breaks":
+            return talk.cut()
+        refusal = (errors.Code.RATE_LIMITED, "too many logins") if way == "busy" else (errors.Code.NOT_AUTHENTICATED, "no identity")
+        await talk.refuse(call, *refusal)
+        await talk.socket.wait_closed()
+
+    def sign(nonce: str) -> str:
+        if tried and way == "unsigned":
+            raise LookupError("no key")
+        return f"signed {nonce}"
+
+    async with fake(script, process_request=gate) as url, Hero(url, reconnect=2, heartbeat=0) as hero:
+        await hero.login("04", sign)
+        with pytest.raises(kind, match=says):
+            await hero.ping()
+    assert tried == (3 if kind is errors.ConnectError else 1), "an answer to a login is no success"
+
+
 @pytest.mark.parametrize(
     ("url", "host"),
     [

@@ -14,6 +14,7 @@ from .. import errors
 from .call import Again, Keyed, Once, Options, Status, Wait, with_keys
 from .feed import Feed
 from .link import Link, Lost, Open, Unreachable, open_link
+from .login import Login
 from .wire import error_of, given, plain, seconds
 
 TRANSIENT = (errors.Code.RATE_LIMITED, errors.Code.STORE_UNAVAILABLE)
@@ -98,6 +99,9 @@ class Session:
         self.options = options
         self._open = open
         self.token = options.token
+        self._login: Login | None = None
+        # The connection whose login is under way, or failed.
+        self._entering: Link | None = None
         self.status: Status = "new"
         self._loop: asyncio.AbstractEventLoop | None = None
         self._link: Link | None = None
@@ -203,10 +207,7 @@ class Session:
                 await asyncio.sleep(pause(self.options, self._failures))
             self._is("connecting")
             try:
-                token = self.token
-                # The function may block.
-                token = await asyncio.to_thread(token) if callable(token) else token
-                link = await self._open(self.options, token, self._item, self._over)
+                link = await self._opened()
             except Unreachable as failed:
                 self._failures += 1
                 self._why = str(failed)
@@ -219,8 +220,37 @@ class Session:
             self._is("open")
             return link
 
+    async def _opened(self) -> Link:
+        """Opens a connection with the token, or by the login if that is over."""
+        login = self._login
+        try:
+            token = self.token
+            # The function may block.
+            token = await asyncio.to_thread(token) if callable(token) else token
+            return await self._open(self.options, token, self._item, self._over)
+        except errors.NotAuthenticated:
+            if login is None:
+                raise
+        self._entering = link = await self._open(self.options, None, self._item, self._over)
+        try:
+            token = await login.on(link, self.options)
+        except BaseException as failed:
+            link.abort(Lost("the login failed"))
+            if isinstance(failed, Lost):
+                raise failed.error or Unreachable(f"{self.options.url} broke the connection during a login: {failed}") from failed
+            if isinstance(failed, errors.RpcError) and failed.code in TRANSIENT:
+                raise Unreachable(f"{self.options.url} takes no login now: {failed}") from failed
+            raise
+        self._entering = None
+        if self._login is login:
+            self.token = token
+        return link
+
     def _over(self, link: Link, lost: Lost) -> None:
         """Handles the end of a connection: restores its subscriptions. Calls handle it themselves."""
+        if link is self._entering:
+            # It was never used, and an answer to its login was no success.
+            return
         # An open connection is not enough: only one that has sent a message counts as a success.
         self._failures = 0 if link.heard else self._failures + 1
         if lost.told:
@@ -241,9 +271,9 @@ class Session:
             elif not feed.over and not feed.full:
                 self._go(self._resume(feed))
 
-    def use_token(self, token: str) -> None:
-        """Sets the token for new connections."""
-        self.token = token
+    def stay_logged_in(self, login: Login, token: str) -> None:
+        """Makes new connections those of this login: by its token, and by another login once the token is refused."""
+        self._login, self.token = login, token
 
     def _is(self, status: Status) -> None:
         if self.status in (status, "closed"):

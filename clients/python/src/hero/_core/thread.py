@@ -19,6 +19,7 @@ from .call import Again, Options, Status, Wait
 from .direct import DirectLink, acquired, open_direct
 from .feed import Feed
 from .link import Lost
+from .login import Login
 
 CANCELLED = KeyboardInterrupt
 """The exception that interrupts a call."""
@@ -164,9 +165,9 @@ class Session:
         if self._core is not None and not self._closed and self._process == os.getpid():
             self._core.forget(feed)
 
-    def use_token(self, token: str) -> None:
+    def stay_logged_in(self, login: Login, token: str) -> None:
         session, loop = self._session()
-        loop.call_soon_threadsafe(session.use_token, token)
+        loop.call_soon_threadsafe(session.stay_logged_in, login, token)
 
     def close(self) -> None:
         with self._lock:

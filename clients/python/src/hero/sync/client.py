@@ -18,7 +18,8 @@ from typing_extensions import Unpack
 from .. import errors, models
 from .._base import read
 from .._core.call import Options, Status, new_id, new_key
-from .._core.link import address_of, host_of
+from .._core.link import address_of
+from .._core.login import Login, checked
 from .._core.thread import CANCELLED, Session, ended, in_thread
 from .._core.wire import given, seconds
 from .handle import FlowHandle, JobHandle, Until, wait_for
@@ -251,15 +252,13 @@ class Hero(Methods):
     def login(self, pubkey: str, sign: Callable[[str], str]) -> models.LoggedIn:
         """Logs in with a signature. `sign` signs a text as an Ethereum personal message; it runs in a thread.
 
-        From then on, this connection and all later ones belong to that identity.
+        From then on, this connection and all later ones belong to that identity. Once the login is over and the server
+        refuses its token, a new connection logs in by `sign` again.
         """
-        nonce = self.fetch_nonce(pubkey)
-        # The host may have a port. Only the last two fields are others.
-        if nonce.rsplit(":", 2)[0].lower() != f"hero:{host_of(self.url)}".lower():
-            raise errors.NotHero(f"{self.url} gave a nonce of another server, {nonce!r}: what signs it would log somebody in there")
+        nonce = checked(self.fetch_nonce(pubkey), self.url)
         signature = in_thread(sign, nonce)
         logged_in = self.authenticate(pubkey, signature, nonce)
-        self._session.use_token(logged_in.token)
+        self._session.stay_logged_in(Login(pubkey, sign), logged_in.token)
         return logged_in
 
 
