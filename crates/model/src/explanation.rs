@@ -52,7 +52,7 @@ pub struct WaitsFor {
     pub status: Status,
 }
 
-/// Why a job has not ended, with what is known of it. It is gathered from several places, not of one moment.
+/// Why a job has not ended, or how it did, with what is known of it. It is gathered from several places, not of one moment.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
@@ -83,7 +83,7 @@ pub struct Explanation {
     pub max_running: Option<u64>,
     /// How far its script says it is.
     pub progress: Option<Progress>,
-    /// How its attempts ended that others followed, or will.
+    /// Its attempts, with the one that runs or ran last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<Attempt>,
 }

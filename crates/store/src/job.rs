@@ -20,8 +20,13 @@ impl Jobs<'_> {
         Ok(Some(Job { attempts: all(earlier, &job), ..job }))
     }
 
+    /// Returns the attempts of a job that was read, including the one that runs or ran last: at most the newest 17.
+    pub async fn attempts(self, job: &Job) -> Result<Vec<Attempt>, Error> {
+        Ok(all(self.earlier_attempts(&job.job_id).await?, job))
+    }
+
     /// Returns the ends of the attempts that were followed by others, at most the newest 16.
-    pub async fn earlier_attempts(self, id: &JobId) -> Result<Vec<Attempt>, Error> {
+    pub(crate) async fn earlier_attempts(self, id: &JobId) -> Result<Vec<Attempt>, Error> {
         let text: Text = self.0.commands.call(redis::cmd("HGET").arg(self.0.keys.job(id)).arg("attempts")).await?;
         Ok(earlier(&text))
     }

@@ -43,7 +43,7 @@ pub(super) enum Job {
     Status(JobArgs),
     /// Show all details of a job
     Show(JobArgs),
-    /// Explain why a job does not run now
+    /// Explain why a job runs, waits or failed
     Explain(JobArgs),
     /// Print the log of a job
     Logs(logs::Logs),
@@ -147,7 +147,12 @@ async fn explain(global: &Global, named: &JobArgs) -> anyhow::Result<()> {
     if global.json {
         return output::json(&explanation);
     }
-    let why = format!(": {}", translated(&explanation.message));
+    let ended = ["failed", "stopped", "timed out"].iter().find_map(|word| explanation.message.strip_prefix(word));
+    let why = match ended.filter(|_| explanation.status == Status::Error) {
+        // What a script says is not translated, and the word for its end stands before it.
+        Some(rest) => rest.strip_suffix("(timeout)").map_or_else(|| rest.to_owned(), |rest| format!("{rest}(--timeout)")),
+        None => format!(": {}", translated(&explanation.message)),
+    };
     let style = Style::stdout();
     let status = match (explanation.status, explanation.reason) {
         (Status::WaitingForPrerequisites, _) => "waiting".into(),

@@ -39,13 +39,15 @@ async fn errors_of_earlier_attempts_are_kept_with_their_places_once_a_later_one_
         "{lines:?}"
     );
     let explained = house.dispatcher.explain(CONTEXT, &id).await.unwrap();
-    assert_eq!((explained.reason, &explained.attempts[..]), (Reason::Ended, &job.attempts[..2]));
+    assert_eq!((explained.reason, &explained.attempts[..]), (Reason::Ended, &job.attempts[..]));
 
     let lost = house.start(tried("throw ATTEMPT", 1)).await;
     house.is(&lost, Status::Error).await;
     let last = log(&house, &lost).await.pop().unwrap();
     assert!(last.starts_with("error: attempt 2 failed: 2 (line 1") && !last.contains("again"), "{last}");
     assert_eq!(house.dispatcher.job(CONTEXT, &lost).await.unwrap().attempts.len(), 2);
+    let explained = house.dispatcher.explain(CONTEXT, &lost).await.unwrap();
+    assert_eq!((explained.message.as_str(), explained.attempts.len()), ("failed: script:1:1: 2", 2));
     // Of one that is tried once everything stands in its own fields.
     let once = house.start(spec("throw 1")).await;
     house.is(&once, Status::Error).await;

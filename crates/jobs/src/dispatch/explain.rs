@@ -2,7 +2,8 @@ use std::time::Instant;
 
 use super::{Dispatcher, Error};
 use hero_model::{
-    ContextId, ErrorKind, Explanation, Job, JobId, MessageStatus, Queue, Reason, RunnerId, Status, Target, Timestamp, WaitsFor,
+    ContextId, ErrorKind, Explanation, Job, JobError, JobId, MessageStatus, Queue, Reason, RunnerId, Status, Target, Timestamp, WaitsFor,
+    excerpt,
 };
 
 /// Maximum number of jobs that a message names.
@@ -10,13 +11,18 @@ const NAMED: usize = 3;
 /// Maximum length of the list of prerequisites that is read, in bytes. The ids of the maximum number of prerequisites
 /// are shorter.
 const LONGEST: usize = 64 * 1024;
+/// Maximum number of characters of an error that are shown.
+const LONGEST_MESSAGE: usize = 1000;
 /// The fields of a job that an explanation needs.
-const FIELDS: [&str; 15] = [
+const FIELDS: [&str; 22] = [
     "status",
     "attempt",
     "run_at",
     "actor",
     "started_at",
+    "finished_at",
+    "timeout",
+    "usage",
     "prerequisites",
     "parent_id",
     "predecessor_id",
@@ -26,14 +32,19 @@ const FIELDS: [&str; 15] = [
     "priority",
     "error",
     "error_kind",
+    "error_line",
+    "error_column",
+    "error_stack",
+    "error_limit",
     "progress",
 ];
 
 impl Dispatcher {
-    /// Explains why a job has not ended: a word, a sentence for people, and the facts.
+    /// Explains why a job has not ended, or how it did: a word, a sentence for people, and the facts.
     pub async fn explain(&self, context: ContextId, id: &JobId) -> Result<Explanation, Error> {
-        let (explained, store) = (self.explained(context, id, None).await?, self.store(context).await?);
-        let attempts = store.jobs().earlier_attempts(id).await.map_err(|error| Error::store(error, Some(id)))?;
+        let job = self.part(context, id, &FIELDS, LONGEST).await?;
+        let (explained, store) = (self.explained_of(context, &job, None).await?, self.store(context).await?);
+        let attempts = store.jobs().attempts(&job).await.map_err(|error| Error::store(error, Some(id)))?;
         Ok(Explanation { attempts, ..explained })
     }
 
@@ -41,6 +52,11 @@ impl Dispatcher {
     /// they share one list of actors, and the position in the queue is left out.
     pub(super) async fn explained(&self, context: ContextId, id: &JobId, since: Option<Instant>) -> Result<Explanation, Error> {
         let job = self.part(context, id, &FIELDS, LONGEST).await?;
+        self.explained_of(context, &job, since).await
+    }
+
+    async fn explained_of(&self, context: ContextId, job: &Job, since: Option<Instant>) -> Result<Explanation, Error> {
+        let id = &job.job_id;
         let because = |reason, message: String| Explanation::new(id.clone(), job.status, reason, message);
         let at = |time: Option<Timestamp>, or: &str| time.map_or_else(|| or.to_owned(), |time| time.to_string());
         Ok(match job.status {
@@ -56,25 +72,28 @@ impl Dispatcher {
                 };
                 Explanation { due_at, ..because(reason, message) }
             }
-            Status::WaitingForPrerequisites => self.explain_waiting(context, &job).await?,
-            Status::Dispatched => self.explain_queued(context, &job, since).await?,
+            Status::WaitingForPrerequisites => self.explain_waiting(context, job).await?,
+            Status::Dispatched => self.explain_queued(context, job, since).await?,
             Status::Started => {
                 let actor = job.actor.as_deref().unwrap_or("an actor");
-                if let Some(message) = self.explain_away(context, &job).await? {
+                if let Some(message) = self.explain_away(context, job).await? {
                     return Ok(because(Reason::Running, message));
                 }
                 let progress = job.progress.clone();
                 let far =
                     progress.as_ref().map_or_else(String::new, |progress| format!("; it is at {}, {}", progress.value, progress.text));
                 let far = far.trim_end_matches(", ");
-                let running = because(Reason::Running, format!("{actor} runs it since {}{far}", at(job.started_at, "an unknown time")));
+                let running =
+                    because(Reason::Running, format!("{actor} has been running it since {}{far}", at(job.started_at, "an unknown time")));
                 Explanation { progress, ..running }
             }
-            Status::Error if job.error.as_ref().is_some_and(|error| error.kind == ErrorKind::Prerequisite) => {
-                let error = job.error.as_ref().map_or("", |error| &error.message);
-                because(Reason::Ended, format!("it has ended without being run: {error}"))
+            Status::Finished | Status::Error => {
+                let error = job.error.as_ref().filter(|_| job.status == Status::Error);
+                because(
+                    Reason::Ended,
+                    error.map_or_else(|| "it has ended; get_result gives its result".into(), |error| failure(job, error)),
+                )
             }
-            Status::Finished | Status::Error => because(Reason::Ended, "it has ended; get_result gives its result".into()),
         })
     }
 
@@ -215,5 +234,29 @@ impl Dispatcher {
             max_running: (most > 0).then_some(most),
             ..Explanation::new(job.job_id.clone(), job.status, reason, message)
         })
+    }
+}
+
+/// Says how a job ended in error. The first words are those that the command line has for such an end.
+fn failure(job: &Job, error: &JobError) -> String {
+    let message = excerpt(&error.message, LONGEST_MESSAGE);
+    match (error.kind, &*message) {
+        (ErrorKind::Prerequisite, _) => format!("it has ended without being run: {message}"),
+        (ErrorKind::Timeout, _) => match job.timeout {
+            Some(timeout) => format!("timed out after {timeout} s (timeout)"),
+            None => "timed out (timeout)".into(),
+        },
+        (ErrorKind::Stopped, "stopped") => "stopped before it ran".into(),
+        (ErrorKind::Stopped, "stopped_by_request") => "stopped by request".into(),
+        (ErrorKind::Stopped, _) => format!("stopped: {message}"),
+        (kind, _) => {
+            let limit = error.limit.map_or_else(String::new, |limit| format!(" ({})", limit.as_str()));
+            let place = match (error.line, error.column) {
+                (Some(line), Some(column)) => format!(":{line}:{column}"),
+                (Some(line), None) => format!(":{line}"),
+                _ => String::new(),
+            };
+            format!("failed: {}{limit}{place}: {message}", kind.as_str())
+        }
     }
 }

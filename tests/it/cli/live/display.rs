@@ -28,11 +28,15 @@ fn people_are_told_failed_from_stopped_and_timed_out() {
     let stopped = server.ok(&["job", "create", "-e", "1", "--name", "c"]);
     assert_eq!(server.ok(&["job", "stop", &stopped]), "stopped");
     let list = server.ok(&["job", "list"]);
-    for (id, word, option) in [(&failed, "failed", "failed"), (&timed_out, "timed out", "timed-out"), (&stopped, "stopped", "stopped")] {
+    let why = ["failed: script:1:1: 1", "timed out after 0.3 s (--timeout)", "stopped before it ran"];
+    let words = [(&failed, "failed", "failed"), (&timed_out, "timed out", "timed-out"), (&stopped, "stopped", "stopped")];
+    for ((id, word, option), why) in words.into_iter().zip(why) {
         assert!(list.lines().any(|line| line.starts_with(&format!("{id}  {word}  "))), "{list}");
         assert_eq!(server.ok(&["job", "status", id]), word);
         assert!(server.ok(&["job", "show", id]).starts_with(&format!("status             {word}\n")));
-        assert!(server.ok(&["job", "explain", id]).starts_with(&format!("{word}: ")));
+        let explained = server.ok(&["job", "explain", id]);
+        assert_eq!(explained.lines().next().unwrap(), why);
+        assert_eq!(explained.lines().filter(|line| line.starts_with("attempt 1  ")).count(), usize::from(id != &stopped), "{explained}");
         // Programs see the word of the wire.
         assert_eq!(server.json(&["job", "status", id]), json!({ "status": "error" }));
         assert_eq!(server.json(&["job", "show", id])["status"], "error");

@@ -53,6 +53,7 @@ fn the_attempts_of_a_job_are_shown_with_the_places_of_their_errors() {
     assert_eq!(server.json(&["job", "show", id])["attempts"].as_array().unwrap().len(), 3);
     let explained = server.ok(&["job", "explain", id]);
     assert!(explained.contains("attempt 1  osis:default:") && explained.contains("script: no 2"), "{explained}");
+    assert!(explained.contains("attempt 3  osis:default:"), "{explained}");
     let logs = server.ok(&["job", "logs", id]);
     assert!(logs.contains("attempt 1 failed: no 1 (line 1, column ") && logs.contains("attempt 2 failed: no 2"), "{logs}");
 }

@@ -10,7 +10,7 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, Explanation, JobId, Reason, Status};
 
-/// Says why a job does not run now: in a word, in a sentence, and with the facts behind them.
+/// Says why a job does not run now, or how it ended: in a word, in a sentence, and with the facts behind them.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExplainJob {
