@@ -24,7 +24,13 @@ impl Client {
     }
 
     /// Stores several jobs, all or none, and returns their ids.
+    ///
+    /// Each job gets an idempotency key, so that the call can be repeated. But if a job has an id, others may name it,
+    /// which the server refuses for jobs with keys: such a call is sent once.
     pub async fn create_jobs(&self, jobs: &[JobSpec]) -> Result<Vec<JobId>, Error> {
+        if jobs.iter().any(|job| job.job_id.is_some() && job.idempotency_key.is_none()) {
+            return self.call(&CreateJobs { jobs }).await;
+        }
         let jobs: Vec<_> = jobs.iter().map(|spec| self.keyed(spec, |spec| &mut spec.idempotency_key).into_owned()).collect();
         self.call(&CreateJobs { jobs: &jobs }).await
     }
