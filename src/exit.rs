@@ -70,6 +70,7 @@ impl Exit {
             | client::Error::Closed(_)
             | client::Error::Unknown { .. }
             | client::Error::Foreign(_)
+            | client::Error::Redirected { .. }
             | client::Error::Refused { .. } => Self::Unreachable,
             client::Error::TooLarge { .. }
             | client::Error::AnswerTooLarge { .. }

@@ -6,11 +6,12 @@ use jsonrpsee::client_transport::ws::WsHandshakeError;
 use jsonrpsee::core::client::Error as WireError;
 use jsonrpsee::ws_client::{PingConfig, WsClientBuilder};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::UnixStream;
+use tokio::net::{TcpStream, UnixStream, lookup_host};
 
 use super::error::Error;
 use super::trust::Trust;
 use super::wire::{LONGEST, Wire};
+use hero_model::excerpt;
 
 /// How long to wait at most until a connection is open.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -25,6 +26,10 @@ pub(super) const HEARTBEAT: Duration = Duration::from_secs(20);
 /// Why an address is refused that has a secret in it.
 const USER: &str =
     "no server takes a name or a password in it: remove what stands before the @, and show a token, on the command line by HERO_TOKEN";
+/// The port of an address without one, and that of a server that was not told otherwise.
+const USUAL: (&str, u16) = ("without a port, 80 is meant, and a server listens on", 8700);
+/// Maximum number of characters that are shown of an address that a server sends elsewhere.
+const LONGEST_LOCATION: usize = 200;
 /// What stands in the requests to a server that has no address of the network.
 const NO_ADDRESS: &str = "ws://localhost";
 
@@ -38,6 +43,10 @@ pub(super) struct Address {
     connect: Duration,
 }
 
+/// A connection of any kind.
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
 fn builder(heartbeat: Duration, connect: Duration) -> WsClientBuilder {
     let ping = PingConfig::new().ping_interval(heartbeat).inactive_limit(heartbeat.saturating_mul(2));
     WsClientBuilder::new()
@@ -46,6 +55,8 @@ fn builder(heartbeat: Duration, connect: Duration) -> WsClientBuilder {
         .max_frame_size(MAX_MESSAGE)
         .request_timeout(LONGEST)
         .connection_timeout(connect)
+        // It would hand the token and the script to any server that the first one names.
+        .max_redirections(0)
         .max_concurrent_requests(MAX_CALLS)
         .max_buffer_capacity_per_subscription(ON_THE_WAY)
         .enable_ws_ping(ping)
@@ -90,6 +101,23 @@ pub fn masked(url: &str) -> String {
 /// True for the address of a socket, whose path may contain an @.
 fn is_socket(url: &str) -> bool {
     url.split_once("://").is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("unix"))
+}
+
+/// Connects to a host and a port, by the first of their addresses that answers.
+async fn dial(url: &str, authority: &str, limit: Duration) -> Result<TcpStream, Error> {
+    let unreachable = |error: std::io::Error| Error::Unreachable { url: url.to_owned(), reason: error.to_string() };
+    let mut failed = Error::Unreachable { url: url.to_owned(), reason: "its name has no address".to_owned() };
+    for address in lookup_host(authority).await.map_err(unreachable)? {
+        match tokio::time::timeout(limit, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => {
+                let _ = stream.set_nodelay(true); // Calls are small and wait for their answers. A failure here does no harm.
+                return Ok(stream);
+            }
+            Ok(Err(error)) => failed = unreachable(error),
+            Err(_) => failed = Error::Silent { url: url.to_owned(), after: limit },
+        }
+    }
+    Err(failed)
 }
 
 /// The part of an address that names the server: what is before the path.
@@ -140,7 +168,8 @@ impl Address {
             None => None,
         };
         let Some((scheme, rest)) = with_scheme else {
-            return Err(bad("the scheme is missing"));
+            let host = format!("a host is missing, such as 127.0.0.1:{url}");
+            return Err(bad(if is_number(url) { &host } else { "the scheme is missing" }));
         };
         // A server has one port for both.
         let scheme = match &*scheme {
@@ -162,30 +191,67 @@ impl Address {
         Ok(Self { url: format!("{scheme}://{rest}"), headers, trust, heartbeat, connect: CONNECT.min(answer) })
     }
 
+    /// Returns the address as errors show it: with its port, and whether that was left out.
+    fn shown(&self) -> (String, bool) {
+        let Some((scheme, rest)) = self.url.split_once("://").filter(|(scheme, _)| *scheme != "unix") else {
+            return (self.url.clone(), false);
+        };
+        let server = authority(rest);
+        if server.rsplit_once(':').is_some_and(|(_, port)| is_number(port)) && !server.ends_with(']') {
+            return (self.url.clone(), false);
+        }
+        let port = if scheme == "wss" { 443 } else { 80 };
+        (format!("{scheme}://{server}:{port}{}", &rest[server.len()..]), true)
+    }
+
     /// Opens a connection.
     pub(super) async fn open(&self) -> Result<Wire, Error> {
-        let url = &self.url;
-        let bad = |reason: String| Error::Address { url: url.clone(), reason };
+        let (url, is_without_port) = self.shown();
+        self.open_as(&url).await.map_err(|error| match error {
+            // Who runs hero on port 80 knows it, and most who leave the port out have forgotten it.
+            Error::Unreachable { url, reason } if is_without_port && url.starts_with("ws:") => {
+                Error::Unreachable { url, reason: format!("{reason}; {} {}", USUAL.0, USUAL.1) }
+            }
+            Error::Foreign(what) if is_without_port && url.starts_with("ws:") => Error::Foreign(format!("{what}; {} {}", USUAL.0, USUAL.1)),
+            error => error,
+        })
+    }
+
+    async fn open_as(&self, url: &str) -> Result<Wire, Error> {
         let builder = builder(self.heartbeat, self.connect).set_headers(self.headers.clone());
-        let client = match url.split_once("://") {
-            Some(("unix", path)) => {
-                let unreachable = |reason: String| Error::Unreachable { url: url.clone(), reason };
-                let opened = tokio::time::timeout(self.connect, UnixStream::connect(path)).await;
-                let socket = opened.map_err(|_| unreachable("nobody answers".into()))?.map_err(|error| unreachable(error.to_string()))?;
-                builder.build_with_stream(NO_ADDRESS, socket).await
-            }
-            Some(("wss", rest)) => {
-                let place: http::Uri = format!("ws://{rest}").parse().map_err(|error: http::uri::InvalidUri| bad(error.to_string()))?;
-                let host = place.host().ok_or_else(|| bad("the host is missing".to_owned()))?;
-                let authority = format!("{host}:{}", place.port_u16().unwrap_or(443));
-                let opened = tokio::time::timeout(self.connect, self.trust.connect(url, host, &authority)).await;
-                let stream = opened.map_err(|_| Error::Silent { url: url.clone(), after: self.connect })??;
-                // What is said on it is the same as without TLS.
-                builder.build_with_stream(place.to_string(), stream).await
-            }
-            _ => builder.build(url).await,
-        };
-        client.map(Wire::new).map_err(|error| not_connected(url, error))
+        // On a stream of its own the handshake follows no redirection, and reports it.
+        let (stream, place) = self.stream(url).await?;
+        builder.build_with_stream(place, stream).await.map(Wire::new).map_err(|error| not_connected(url, error))
+    }
+
+    /// Connects to the server, and returns the stream with the address of its requests. Errors name it `url`.
+    pub(super) async fn stream(&self, url: &str) -> Result<(Box<dyn Stream>, String), Error> {
+        let bad = |reason: String| Error::Address { url: url.to_owned(), reason };
+        let unreachable = |reason: String| Error::Unreachable { url: url.to_owned(), reason };
+        let (scheme, rest) = self.url.split_once("://").unwrap_or(("ws", &self.url));
+        if scheme == "unix" {
+            let opened = tokio::time::timeout(self.connect, UnixStream::connect(rest)).await;
+            let socket = opened.map_err(|_| unreachable("nobody answers".into()))?.map_err(|error| unreachable(error.to_string()))?;
+            return Ok((Box::new(socket), NO_ADDRESS.to_owned()));
+        }
+        let place: http::Uri = format!("ws://{rest}").parse().map_err(|error: http::uri::InvalidUri| bad(error.to_string()))?;
+        let host = place.host().ok_or_else(|| bad("the host is missing".to_owned()))?;
+        let authority = format!("{host}:{}", place.port_u16().unwrap_or(if scheme == "wss" { 443 } else { 80 }));
+        if scheme != "wss" {
+            return Ok((Box::new(dial(url, &authority, self.connect).await?), self.url.clone()));
+        }
+        let opened = tokio::time::timeout(self.connect, self.trust.connect(url, host, &authority)).await;
+        let stream = opened.map_err(|_| Error::Silent { url: url.to_owned(), after: self.connect })??;
+        // What is said on it is the same as without TLS.
+        Ok((Box::new(stream), place.to_string()))
+    }
+
+    /// Returns the path of something that the server has beside its calls.
+    pub(super) fn path_of(&self, name: &str) -> String {
+        let (scheme, rest) = self.url.split_once("://").unwrap_or(("", &self.url));
+        let path = if scheme == "unix" { "" } else { &rest[authority(rest).len()..] };
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        format!("{}/{name}", path.trim_end_matches('/'))
     }
 
     /// Returns the host of the server for requests, with its port if that is not the default.
@@ -206,6 +272,9 @@ fn not_connected(url: &str, error: WireError) -> Error {
     };
     match cause.downcast_ref::<WsHandshakeError>() {
         Some(WsHandshakeError::Rejected { status_code }) => Error::Refused { url, status: *status_code },
+        Some(WsHandshakeError::Redirected { location, .. }) => {
+            Error::Redirected { url, to: excerpt(location, LONGEST_LOCATION).into_owned() }
+        }
         Some(WsHandshakeError::Timeout(after)) => Error::Silent { url, after: *after },
         Some(WsHandshakeError::Url(reason)) => Error::Address { url, reason: reason.to_string() },
         Some(WsHandshakeError::Io(error)) => Error::Unreachable { url, reason: error.to_string() },
@@ -273,6 +342,20 @@ mod tests {
     }
 
     #[test]
+    fn an_address_without_a_port_is_shown_with_the_one_that_is_meant() {
+        for (url, shown) in [
+            ("ws://h", "ws://h:80"),
+            ("wss://h/x?y", "wss://h:443/x?y"),
+            ("ws://[::1]/x", "ws://[::1]:80/x"),
+            ("ws://[::1]:1", "ws://[::1]:1"),
+            ("h:1", "ws://h:1"),
+            ("unix:///a", "unix:///a"),
+        ] {
+            assert_eq!(read(url).unwrap().shown(), (shown.to_owned(), !shown.ends_with(":1") && !shown.starts_with("unix")));
+        }
+    }
+
+    #[test]
     fn what_is_wrong_with_an_address_is_said_before_anybody_is_asked() {
         for (url, reason) in [
             ("ws://h:99999", "1 to 65535"),
@@ -290,6 +373,7 @@ mod tests {
             ("unix://", "path is missing"),
             ("ftp://h", "ftp:// is not"),
             ("h", "scheme is missing"),
+            ("8731", "a host is missing, such as 127.0.0.1:8731"),
         ] {
             assert!(refused(url).contains(reason), "{url}: {}", refused(url));
         }

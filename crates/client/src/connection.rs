@@ -131,10 +131,10 @@ impl Client {
             let (params, limit) = request()?;
             match attempts.wire.check_size(method, &params, self.link.way.answer).await {
                 Ok(()) => match attempts.wire.call(method, params, limit).await {
-                    Err(lost @ Error::Closed(_)) => attempts.again(lost, may_be_repeated(method, &request()?.0)).await?,
+                    Err(lost @ Error::Closed(_)) => attempts.again(lost, Repeat::of(method, &request()?.0)).await?,
                     answer => return answer,
                 },
-                Err(lost @ Error::Closed(_)) => attempts.again(lost, true).await?,
+                Err(lost @ Error::Closed(_)) => attempts.again(lost, Repeat::Always).await?,
                 Err(error) => return Err(error),
             }
         }
@@ -147,7 +147,7 @@ impl Client {
         let mut attempts = Attempts::begin(self, topic, None).await?;
         loop {
             match attempts.wire.subscribe(topic, Params::of(topic, &params)?, self.link.way.answer).await {
-                Err(lost @ Error::Closed(_)) => attempts.again(lost, true).await?,
+                Err(lost @ Error::Closed(_)) => attempts.again(lost, Repeat::Always).await?,
                 answer => return answer.map(|items| (items, attempts.wire)),
             }
         }
@@ -196,13 +196,15 @@ struct Attempts<'a> {
     wire: Arc<Wire>,
     sent: Instant,
     lost: u32,
+    /// The idempotency keys that it was sent with, on a connection that was lost before its answer.
+    keys: Vec<String>,
 }
 
 impl<'a> Attempts<'a> {
     async fn begin(client: &'a Client, method: &'a str, wait: Option<Duration>) -> Result<Self, Error> {
         let wait = wait.and_then(|wait| Some((wait, Instant::now().checked_add(wait)?)));
         let wire = Self::found(client, true, wait).await?;
-        Ok(Self { client, method, wait, wire, sent: Instant::now(), lost: 0 })
+        Ok(Self { client, method, wait, wire, sent: Instant::now(), lost: 0, keys: Vec::new() })
     }
 
     /// Returns the connection when it is open.
@@ -215,33 +217,59 @@ impl<'a> Attempts<'a> {
     }
 
     /// Waits until the call can be sent again, if it may be.
-    async fn again(&mut self, lost: Error, may: bool) -> Result<(), Error> {
-        if !may {
-            let Error::Closed(why) = lost else { return Err(lost) };
-            return Err(Error::Unknown { method: self.method.to_owned(), why });
+    async fn again(&mut self, lost: Error, repeat: Repeat) -> Result<(), Error> {
+        match repeat {
+            Repeat::Always => {}
+            Repeat::Never => return Err(self.unknown(lost)),
+            Repeat::Keyed(keys) => self.keys = keys,
         }
         self.lost = if self.sent.elapsed() < SOON { self.lost + 1 } else { 1 };
         if self.lost == MOST_LOST || self.client.link.way.reconnect.is_never() {
-            return Err(lost);
+            return Err(self.given_up(lost));
         }
-        self.wire = Self::found(self.client, false, self.wait).await?;
+        self.wire = Self::found(self.client, false, self.wait).await.map_err(|error| self.given_up(error))?;
         self.sent = Instant::now();
         Ok(())
     }
+
+    /// Returns the error of a call that is not sent again, because the connection did not come back.
+    fn given_up(&self, error: Error) -> Error {
+        if self.keys.is_empty() || matches!(error, Error::WaitedOut { .. }) { error } else { self.unknown(error) }
+    }
+
+    fn unknown(&self, lost: Error) -> Error {
+        let why = if let Error::Closed(why) = lost { why } else { lost.to_string() };
+        Error::Unknown { method: self.method.to_owned(), why, keys: self.keys.clone() }
+    }
 }
 
-/// True if a call may be sent again although it may have been executed.
-fn may_be_repeated(method: &str, params: &Params) -> bool {
-    /// By name. In an array the position identifies a parameter, and only the document of methods knows it.
-    type ByName<'p> = BTreeMap<String, &'p RawValue>;
-    let has_key = |named: &ByName<'_>| named.get("idempotency_key").is_some_and(|key| key.get() != "null");
-    match Repeatable::of(method) {
-        Repeatable::Always => true,
-        Repeatable::Never => false,
-        Repeatable::WithKey => serde_json::from_str::<ByName<'_>>(params.text()).is_ok_and(|named| {
-            let jobs = named.get("jobs").map(|jobs| serde_json::from_str::<Vec<ByName<'_>>>(jobs.get()));
-            has_key(&named) || matches!(jobs, Some(Ok(jobs)) if jobs.iter().all(has_key))
-        }),
+/// Whether a call may be sent again although it may have been executed.
+#[derive(Debug, PartialEq, Eq)]
+enum Repeat {
+    /// It changes nothing, or the same twice, or was not sent.
+    Always,
+    /// The server executes it once for these idempotency keys.
+    Keyed(Vec<String>),
+    Never,
+}
+
+impl Repeat {
+    fn of(method: &str, params: &Params) -> Self {
+        /// By name. In an array the position identifies a parameter, and only the document of methods knows it.
+        type ByName<'p> = BTreeMap<String, &'p RawValue>;
+        let key = |named: &ByName<'_>| serde_json::from_str::<Option<String>>(named.get("idempotency_key")?.get()).ok()?;
+        let keys = || {
+            let named = serde_json::from_str::<ByName<'_>>(params.text()).ok()?;
+            key(&named).map(|key| vec![key]).or_else(|| {
+                let jobs = serde_json::from_str::<Vec<ByName<'_>>>(named.get("jobs")?.get()).ok()?;
+                jobs.iter().map(key).collect()
+            })
+        };
+        match Repeatable::of(method) {
+            Repeatable::Always => Self::Always,
+            Repeatable::Never => Self::Never,
+            Repeatable::WithKey => keys().map_or(Self::Never, Self::Keyed),
+        }
     }
 }
 
@@ -252,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_create_is_sent_again_only_where_a_key_stands_by_its_name() {
-        let may = |method: &str, params: Value| may_be_repeated(method, &Params::of(method, params).unwrap());
+        let may = |method: &str, params: Value| Repeat::of(method, &Params::of(method, params).unwrap()) != Repeat::Never;
         for params in [
             json!({"script": "1", "idempotency_key": "k"}),
             json!({"jobs": [{"script": "1", "idempotency_key": "a"}, {"script": "2", "idempotency_key": "b"}]}),

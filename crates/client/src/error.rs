@@ -27,6 +27,8 @@ pub mod code {
     pub const DENIED: i32 = Code::PermissionDenied.number();
     /// The caller has to log in first.
     pub const NOT_AUTHENTICATED: i32 = Code::NotAuthenticated.number();
+    /// Too many calls came at once.
+    pub const RATE_LIMITED: i32 = Code::RateLimited.number();
     /// The queue is full, or Redis nearly is.
     pub const FULL: i32 = Code::QueueFull.number();
     /// Something is larger than allowed.
@@ -45,7 +47,7 @@ pub mod code {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// The address cannot be used.
-    #[error("{url:?} is not an address of a server: {reason} (such as ws://127.0.0.1:8700)")]
+    #[error("{url:?} is not an address of a server: {reason}{}", example(reason))]
     Address {
         /// The address as given.
         url: String,
@@ -98,6 +100,15 @@ pub enum Error {
         /// The HTTP status of the refusal.
         status: u16,
     },
+    /// The server sends callers to another address. That is not followed, because whoever is there would get the token
+    /// and the script.
+    #[error("the server at {url} sends to {to}, which is not followed")]
+    Redirected {
+        /// The address that was tried.
+        url: String,
+        /// The address that it names.
+        to: String,
+    },
     /// The server sent a nonce for another server, where it may want to log in with this client's signature.
     #[error("nothing was signed: the server at {meant} asks for a signature of {named:?}, which is not its name")]
     OtherServer {
@@ -113,17 +124,19 @@ pub enum Error {
     /// is unknown.
     #[error("the server closed the connection: {0}")]
     LoggedOut(String),
-    /// The connection ended, and did not come back. The request changes nothing, or was not sent.
+    /// The connection ended, and did not come back. The request changes nothing, or was never sent.
     #[error("the connection to the server was lost: {0}")]
     Closed(String),
     /// The connection ended before the answer came, and the call may have been executed. It was not sent again, because
-    /// that might execute it twice.
+    /// that might execute it twice, or because the connection did not come back.
     #[error("the connection to the server was lost before the answer to {method} came, so whether it was done is not known: {why}")]
     Unknown {
         /// The method called.
         method: String,
-        /// The reason why the connection ended.
+        /// The reason why the connection ended, or did not come back.
         why: String,
+        /// The idempotency keys that the call was sent with. The same call with the same keys is executed once.
+        keys: Vec<String>,
     },
     /// The peer sent something other than JSON-RPC, so it is not a hero server. The connection has ended.
     #[error("what answers there is no hero server: {0}")]
@@ -189,6 +202,13 @@ impl Error {
         }
     }
 
+    /// Returns the time after which a call may be made again that came too soon.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        let told = self.rpc().filter(|rpc| rpc.code == code::RATE_LIMITED)?.data.as_ref();
+        let ms = told.and_then(|data| data.get("retry_after_ms")?.as_u64()).unwrap_or(1000);
+        Some(Duration::from_millis(ms))
+    }
+
     /// Returns the job that the server's answer is about, if it names one.
     pub(super) fn job_id(&self) -> Option<JobId> {
         JobId::deserialize(self.rpc()?.data.as_ref()?.get("job_id")?).ok()
@@ -216,6 +236,11 @@ impl Error {
     pub fn has_code(&self, code: i32) -> bool {
         self.rpc().is_some_and(|error| error.code == code)
     }
+}
+
+/// Adds an example of an address to what is wrong with one, unless that has its own.
+fn example(reason: &str) -> &'static str {
+    if reason.contains("such as") { "" } else { " (such as ws://127.0.0.1:8700)" }
 }
 
 /// A JSON-RPC error object.

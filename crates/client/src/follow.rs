@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use jsonrpsee::core::client::{Subscription, SubscriptionCloseReason};
 use serde_json::value::{RawValue, to_raw_value};
@@ -24,8 +25,11 @@ const CURSOR: &str = "cursor";
 /// Maximum number of times in a row that a subscription is opened again after the server ended it without a reason and
 /// without an item.
 const MOST_REOPENED: u32 = 5;
-/// Maximum number of attempts in a row to open a subscription again while Redis does not answer the server.
+/// Maximum number of attempts in a row to open a subscription again while Redis does not answer the server, or the
+/// server has too many calls.
 const MOST_REFUSED: u32 = 10;
+/// The longest pause between two of these attempts that a server may ask for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Maximum number of items that wait for their reader, and of their bytes. Beyond it the subscription is closed, and
 /// opened again after the last item when the items are read.
 const BUFFER: (usize, usize) = (8192, 16 << 20);
@@ -63,6 +67,8 @@ pub struct Follow<T> {
     /// Whether it was opened again since the last item, and the number of failed attempts.
     reopened: bool,
     failures: u32,
+    /// How long the server wants to be left alone before the next attempt.
+    pause: Duration,
     /// Whether the server has reported the end.
     is_over: bool,
     items: PhantomData<fn() -> T>,
@@ -122,8 +128,8 @@ impl Source {
 impl<T: Followable> Follow<T> {
     async fn open(client: &Client, topic: &str, params: Params, cursor: Option<&str>) -> Result<Self, Error> {
         let (client, topic, cursor) = (client.clone(), topic.to_owned(), cursor.map(str::to_owned));
-        let mut this =
-            Self { client, topic, params, cursor, source: None, reopened: false, failures: 0, is_over: false, items: PhantomData };
+        let (reopened, failures, pause, is_over) = Default::default();
+        let mut this = Self { client, topic, params, cursor, source: None, reopened, failures, pause, is_over, items: PhantomData };
         this.source = Some(this.subscribe().await?);
         Ok(this)
     }
@@ -181,16 +187,17 @@ impl<T: Followable> Follow<T> {
     /// meanwhile.
     async fn reopen(&mut self) -> Result<bool, Error> {
         if self.failures > 0 {
-            tokio::time::sleep(self.client.link.way.reconnect.delay(self.failures)).await;
+            tokio::time::sleep(self.client.link.way.reconnect.delay(self.failures).max(self.pause)).await;
         }
         match self.subscribe().await {
             Ok(opened) => {
-                (self.source, self.reopened) = (Some(opened), true);
+                (self.source, self.reopened, self.pause) = (Some(opened), true, Duration::ZERO);
                 // A subscription to one job or flow begins with its current state.
                 Ok(self.cursor.is_none() && !["job_id", "flow_id"].iter().any(|one| self.params.contains_key(*one)))
             }
-            // Redis may come back later than the server.
-            Err(error) if error.may_pass() && error.rpc().is_some() && self.failures < MOST_REFUSED => {
+            // Redis may come back later than the server, and many may subscribe again when it is back.
+            Err(error) if self.failures < MOST_REFUSED && error.rpc().is_some() && (error.may_pass() || error.retry_after().is_some()) => {
+                self.pause = error.retry_after().unwrap_or_default().min(LONGEST_PAUSE);
                 self.failures += 1;
                 Ok(false)
             }

@@ -68,6 +68,7 @@ mod jobs;
 mod login;
 mod messages;
 mod objects;
+mod readiness;
 mod reconnect;
 mod runners;
 mod schedules;
@@ -81,6 +82,7 @@ pub use error::{Error, JobFailure, RpcError, code};
 pub use follow::{Follow, Followed};
 pub use hero_model as model;
 pub use item::{AnyItem, Followable};
+pub use readiness::readiness;
 pub use reconnect::{Reconnect, State};
 pub use trust::Trust;
 #[doc(hidden)]

@@ -1,5 +1,7 @@
 //! The Rust client, with a server that is killed, and with servers other than hero.
 
+mod lost;
+
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
