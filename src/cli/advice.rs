@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::global::has_token;
+use super::unanswered::Unanswered;
 use crate::client::{self, RpcError, code};
 use crate::model::{FlowId, JobId, Status};
 
@@ -115,8 +116,16 @@ pub(super) fn without(message: &str) -> &str {
 }
 
 /// Returns what the user can do about an error, if known.
-pub(super) fn advice(error: &client::Error, lost: Option<&Lost>, unstarted: Option<&Unstarted>) -> Option<String> {
-    let advice = of(error);
+pub(super) fn advice(
+    error: &client::Error,
+    unanswered: Option<&Unanswered>,
+    lost: Option<&Lost>,
+    unstarted: Option<&Unstarted>,
+) -> Option<String> {
+    let advice = match (error, unanswered) {
+        (client::Error::Timeout { .. }, Some(unanswered)) => Some(unanswered.advice().to_owned()),
+        _ => of(error),
+    };
     if let Some(unstarted) = unstarted {
         let advice = advice.filter(|_| !unstarted.certain).map(|advice| advice + "; ").unwrap_or_default();
         return Some(format!("{advice}{}", unstarted.advice()));
@@ -181,6 +190,7 @@ fn of(error: &client::Error) -> Option<String> {
             "check that the address is that of a hero server; one that speaks TLS is reached by wss://".to_owned()
         }
         client::Error::Foreign(_) | client::Error::Refused { .. } => "check that the address is that of a hero server".to_owned(),
+        client::Error::Redirected { .. } => "name the server itself with --server or HERO_SERVER; whoever it sends to would get the script and the token".to_owned(),
         client::Error::LoggedOut(_) => format!("{TOKEN}; jobs that were started go on"),
         client::Error::Unknown { .. } => "look what became of it before you repeat it; jobs that were started go on".to_owned(),
         client::Error::AnswerTooLarge { .. } => "ask for less at once, such as with a smaller --limit".to_owned(),
@@ -217,6 +227,9 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
         }
         code::TOO_LARGE if rpc.message.contains("(script_source)") => {
             "make it smaller, or start the server with a larger --script-source".to_owned()
+        }
+        code::UNKNOWN_SCRIPT_TYPE if rpc.message.contains("did you mean") || rpc.message.contains("`hero serve ") => {
+            "name the type with --type, or script_type in a file; otherwise the name of the file decides".to_owned()
         }
         code::UNKNOWN_SCRIPT_TYPE => {
             "name another type (--type, or script_type in a file; otherwise the name of the file decides), or start the server with a pool for this one. --pool replaces the usual pools: `hero serve --pool osis=2 --pool sal=1 --pool python=2`. For actors of your own, start them first, or the server with --script-types TYPE"
@@ -268,9 +281,9 @@ mod tests {
         let data = |outcome: &str| Some(serde_json::json!({ "outcome": outcome, "job_id": id }));
         for outcome in ["unknown", "not_done"] {
             let error = RpcError { code: code::STORE_UNAVAILABLE, message: "the store is unavailable".to_owned(), data: data(outcome) };
-            let advice = advice(&error.into(), Some(&lost), None).unwrap();
+            let advice = advice(&error.into(), None, Some(&lost), None).unwrap();
             assert_eq!(advice.matches(id.as_str()).count(), 1, "{advice}");
         }
-        assert!(advice(&client::Error::Closed("it ended".to_owned()), Some(&lost), None).unwrap().contains("`hero job show 6f1c"));
+        assert!(advice(&client::Error::Closed("it ended".to_owned()), None, Some(&lost), None).unwrap().contains("`hero job show 6f1c"));
     }
 }

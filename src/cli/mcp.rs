@@ -25,7 +25,7 @@ pub(super) async fn main(global: &Global) -> anyhow::Result<Exit> {
     let assistant = Assistant::new(connect, |error| match error {
         // The server's message names its methods, which are also the names of the tools.
         Error::Rpc(_) => None,
-        error => advice(error, None, None),
+        error => advice(error, None, None, None),
     });
     mcp::serve(assistant, tokio::io::stdin(), tokio::io::stdout()).await?;
     Ok(Exit::Ok)

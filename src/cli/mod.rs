@@ -62,6 +62,8 @@ mod script_error;
 mod spec;
 mod table;
 mod translate;
+mod typed;
+mod unanswered;
 mod watch;
 
 use std::ffi::OsString;
@@ -69,6 +71,7 @@ use std::pin::Pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub use crate::exit::Exit;
@@ -191,6 +194,7 @@ pub fn main() -> ExitCode {
         }
     };
     let json = cli.global.json;
+    typed::note(&arguments);
     let exit = dispatch(cli).unwrap_or_else(|error| report::report(&error, json));
     ExitCode::from(exit as u8)
 }
@@ -198,8 +202,46 @@ pub fn main() -> ExitCode {
 /// Parses arguments. Wherever a value is expected, a negative number is one: clap would take it for an option.
 fn parsed(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Cli, clap::Error> {
     let mut command = with_negative_numbers(Cli::command());
-    let matches = command.try_get_matches_from_mut(arguments)?;
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let matches = command.try_get_matches_from_mut(&arguments).map_err(|error| with_tip(error, &arguments))?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// Adds the command that is meant to the refusal of a first word that is no command.
+fn with_tip(error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    let meant = match word.as_str() {
+        "ps" => "hero job list".to_owned(),
+        "logs" | "log" => "hero job logs".to_owned(),
+        "stop" | "status" | "start" | "list" | "show" | "wait" | "retry" | "explain" | "delete" | "create" => format!("hero job {word}"),
+        word => {
+            let cli = Cli::command();
+            let names = cli.get_subcommands().map(clap::Command::get_name);
+            match names.filter(|name| strsim::damerau_levenshtein(name, word) == 1).min() {
+                Some(name) => format!("hero {name}"),
+                None => return error,
+            }
+        }
+    };
+    if typed::command(arguments) != "hero" {
+        return error;
+    }
+    // Without the commands that clap finds similar.
+    let mut told = clap::Error::new(error.kind()).with_cmd(&Cli::command());
+    for kind in [ContextKind::InvalidSubcommand, ContextKind::Usage] {
+        if let Some(value) = error.get(kind) {
+            told.insert(kind, value.clone());
+        }
+    }
+    told.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![format!("did you mean `{meant}`?").into()]));
+    told
+}
+
+/// Puts the words of a number that cannot be read into plain ones.
+fn plain(said: &str) -> String {
+    said.replace("invalid digit found in string", "a whole number is expected")
+        .replace("cannot parse integer from empty string", "a whole number is expected")
+        .replace("number too large to fit in target type", "the number is too large")
 }
 
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
@@ -214,14 +256,21 @@ fn tell(error: &clap::Error, arguments: &[OsString]) -> anyhow::Result<()> {
     let harmless = arguments.iter().map(|argument| output::harmless(&argument.to_string_lossy()).into_owned());
     match parsed(harmless) {
         // clap fits help to the terminal.
-        Err(same) if same.kind() == error.kind() && !is_refusal(&same) => Ok(same.print()?),
+        Err(same) if same.kind() == error.kind() && !is_refusal(&same) => {
+            let said = same.render().to_string();
+            match plain(&said) {
+                plain if plain == said => same.print()?,
+                plain => plain.trim_end().lines().for_each(output::note),
+            }
+            Ok(())
+        }
         Err(same) if same.kind() == error.kind() => {
-            output::refusal(&same.render());
+            output::refusal(&same.render(), plain);
             Ok(())
         }
         // The escaping removed the error, so show the original one escaped.
         _ => {
-            error.render().to_string().trim_end().lines().for_each(output::note);
+            plain(&error.render().to_string()).trim_end().lines().for_each(output::note);
             Ok(())
         }
     }
@@ -271,7 +320,14 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     if asks(&cli.command) {
         global.warn_of_misspelt_variables();
     }
-    let patient = |command: Pin<Box<dyn Future<Output = anyhow::Result<Exit>> + '_>>| client(patiently(command, &address));
+    let patient = |command: Pin<Box<dyn Future<Output = anyhow::Result<Exit>> + '_>>| {
+        client(async {
+            match patiently(command, &address).await {
+                Err(error) => Err(unanswered::explained(error, typed::typed(), &address, global.trust()).await),
+                exit => exit,
+            }
+        })
+    };
     match cli.command {
         Command::Serve(serve) => serve.main(global.json),
         Command::Actor(actor) => actor.main(&global),

@@ -201,12 +201,19 @@ fn fitted(line: Line, style: Style, indent: usize) -> Vec<Line> {
 }
 
 /// Shows why arguments were refused, in clap's colours. The text must be escaped already.
-pub(super) fn refusal(said: &clap::builder::StyledStr) {
+pub(super) fn refusal(said: &clap::builder::StyledStr, plain: fn(&str) -> String) {
     let style = Style::stderr();
     let text = if style.colour { said.ansi().to_string() } else { said.to_string() };
-    for (number, part) in text.trim_end().lines().enumerate() {
+    for (number, part) in plain(&text).trim_end().lines().enumerate() {
         let indent = if number == 0 { 7 } else { 2 + part.len() - part.trim_start().len() };
         fitted(Line(part.to_owned()), style, indent).into_iter().for_each(note);
+    }
+}
+
+/// Shows on the terminal of stderr that there is nothing to print, which is no news for programs.
+pub(super) fn aside(text: impl Into<Line>) {
+    if is_watched() {
+        note(Style::stderr().dim(text));
     }
 }
 

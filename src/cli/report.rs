@@ -5,6 +5,7 @@ use super::call::AsSent;
 use super::output::{self, Style};
 use super::script_error::ScriptError;
 use super::translate::translated;
+use super::unanswered::Unanswered;
 use crate::exit::{Exit, Interrupted, Usage, chain};
 use crate::server::settings;
 use crate::{client, store};
@@ -36,13 +37,15 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
     }
     let (client, wrong) = (error.downcast_ref::<client::Error>(), error.downcast_ref::<ScriptError>());
     let unstarted = error.downcast_ref::<Unstarted>();
+    let unanswered = error.downcast_ref::<Unanswered>();
+    let told = unanswered.map_or_else(|| chain(error), |unanswered| unanswered.on(&chain(error)));
     if json {
         let rpc = client.and_then(client::Error::rpc);
         let mut data = wrong.map(ScriptError::data).or_else(|| rpc.and_then(|rpc| rpc.data.clone()));
         if let Some(unstarted) = unstarted {
             unstarted.add_to(&mut data);
         }
-        document(rpc.map(|rpc| rpc.code), &chain(error), data.as_ref(), exit as u8);
+        document(rpc.map(|rpc| rpc.code), &told, data.as_ref(), exit as u8);
     } else if let Some(wrong) = wrong {
         wrong.render(Style::stderr()).into_iter().for_each(|line| output::tell(line, 2));
     } else {
@@ -51,10 +54,10 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
         let is_as_sent = error.downcast_ref::<AsSent>().is_some();
         let ours = !is_as_sent && client.is_some_and(|error| error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()));
         let advice = match client {
-            Some(client) => advice(client, error.downcast_ref(), unstarted),
+            Some(client) => advice(client, unanswered, error.downcast_ref(), unstarted),
             None => unstarted.map(Unstarted::advice),
         };
-        let (told, style) = (chain(error), Style::stderr());
+        let style = Style::stderr();
         let told = if advice.is_some() { without(&told).to_owned() } else { told };
         let told = if ours { translated(&told) } else { told };
         let (first, more) = if client.is_some() { (told.as_str(), "") } else { told.split_once('\n').unwrap_or((&told, "")) };
@@ -83,7 +86,7 @@ fn reason(error: &clap::Error) -> String {
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return "a command is missing; --help lists those that there are".to_owned();
     }
-    let said = error.render().to_string();
+    let said = super::plain(&error.render().to_string());
     let said = said.strip_prefix("error: ").unwrap_or(&said);
     let parts = said.split("\n\n").take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more information"));
     parts.map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join("; ")

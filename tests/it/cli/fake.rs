@@ -185,9 +185,9 @@ async fn a_server_that_says_nothing_is_told_soon_after_a_short_wait() {
     let waits = Fake { address: server.local_addr().unwrap(), _handle: server.start(module) };
     for (url, arguments, told) in [
         (silent(false).await, &["run", "a.rhai", "--wait", "0"][..], "nothing was heard from ws://"),
-        (silent(true).await, &["run", "a.rhai", "--wait", "0"], "the server does not answer: `hero job create` had no answer"),
+        (silent(true).await, &["run", "a.rhai", "--wait", "0"], "the server does not answer: `hero run` had no answer"),
         (silent(false).await, &["flow", "run", "a.yaml", "--wait", "0"], "nothing was heard from ws://"),
-        (silent(true).await, &["flow", "run", "a.yaml", "--wait", "0"], "the server does not answer: `hero flow create` had no answer"),
+        (silent(true).await, &["flow", "run", "a.yaml", "--wait", "0"], "the server does not answer: `hero flow run` had no answer"),
         (waits.url(), &["job", "wait", ID, "--wait", "0"], "the server does not answer: `hero job wait` had no answer"),
     ] {
         let hero = Hero::new().env("HERO_SERVER", &url);

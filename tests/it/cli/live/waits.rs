@@ -188,6 +188,26 @@ async fn with_redis_down_the_command_says_so_and_run_names_its_job() {
     });
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn while_redis_hangs_the_server_is_not_blamed_and_what_was_asked_for_is_named() {
+    let redis = Redis::start().await;
+    tokio::task::block_in_place(|| {
+        let server = Server::with(Hero::new(), &["--pool", "osis=1", "--redis", &redis.url()]);
+        redis.halt(true);
+        let ended = server.run(&["run", "-e", "1", "--wait", "0"]);
+        redis.halt(false);
+        assert_eq!(ended.code, 7, "{}", ended.err);
+        for told in
+            ["error: the server is not ready: Redis does not answer", "the job could not be created, or it is not known whether it was"]
+        {
+            assert!(ended.err.contains(told), "{told}: {}", ended.err);
+        }
+        for wrong in ["hero job create", "hangs or is stopped", "create_job"] {
+            assert!(!ended.err.contains(wrong), "{wrong}: {}", ended.err);
+        }
+    });
+}
+
 #[test]
 fn bench_shows_its_steps_and_removes_its_jobs_from_a_server_of_others() {
     let server = Server::start();
