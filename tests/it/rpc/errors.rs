@@ -123,6 +123,10 @@ async fn an_unknown_type_is_refused_and_a_known_one_without_actors_waits() {
             "{fault:?}"
         );
     }
+    let fault = client.fault("create_job", json!(["1", "pyton"])).await;
+    assert!(fault.message.ends_with("; did you mean python?"), "{fault:?}");
+    let fault = client.fault("create_job", json!(["1", "python"])).await;
+    assert!(fault.message.contains(": `hero serve --pool osis=2 --pool sal=1 --pool python=1` starts"), "{fault:?}");
     let fault = client.fault("run_and_wait", json!({"script": "1", "script_type": "sal", "wait_timeout": 0.05})).await;
     assert_eq!((fault.code, &fault.data["status"]), (1102, &json!("dispatched")));
     let explanation = fault.data["explanation"].as_str().unwrap();
@@ -150,7 +154,7 @@ async fn a_wait_that_runs_out_says_why_in_every_state() {
     waits(&retried, "scheduled", "attempt 1 failed").await;
     let running = start(&client, json!(["loop {}"])).await;
     is(&client, &running, "started").await;
-    waits(&running, "started", "osis:default:1 runs it since").await;
+    waits(&running, "started", "osis:default:1 has been running it since").await;
     waits(&start(&client, json!(["1"])).await, "dispatched", "all actors of osis are busy; its queue holds 1 job").await;
     client.ok("stop_job", json!([running])).await;
 }

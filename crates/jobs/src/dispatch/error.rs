@@ -53,7 +53,7 @@ pub enum Error {
     #[error("idempotency_key: was used with other parameters for schedule {0}; use another key, or the same parameters")]
     ScheduleReused(ScheduleId),
     /// The job's status does not allow this.
-    #[error("job {job_id} {}, so it cannot be {action}", standing(*status))]
+    #[error("job {job_id} {}", standing(*status, action))]
     State {
         /// The job.
         job_id: JobId,
@@ -87,12 +87,14 @@ pub enum Error {
         status: Status,
     },
     /// The script type is unknown here.
-    #[error("script type {script_type} is not built in, not configured and has no live actor (known: {known}){}", of_programs(script_type))]
+    #[error("{}", unknown_type(script_type, known, near.as_deref()))]
     UnknownScriptType {
         /// The requested type.
         script_type: ScriptType,
         /// The known types, as a list for people.
         known: String,
+        /// The type that may be meant.
+        near: Option<String>,
     },
     /// The queue is full, or Redis nearly is.
     #[error("{what}; try again in {} ms", retry_after.as_millis())]
@@ -221,6 +223,18 @@ impl Error {
 }
 
 /// A hint for a script type whose jobs are run by independent programs.
+/// Says first what helps: a server with a pool for the type, or its right name.
+fn unknown_type(script_type: &ScriptType, known: &str, near: Option<&str>) -> String {
+    if [ScriptType::PYTHON, ScriptType::V].contains(&script_type.as_str()) {
+        return format!(
+            "script type {script_type} has no pool here: `hero serve --pool osis=2 --pool sal=1 --pool {script_type}=1` starts a server that has one (known: {known})"
+        );
+    }
+    let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+    let programs = of_programs(script_type);
+    format!("script type {script_type} is not built in, not configured and has no live actor (known: {known}){near}{programs}")
+}
+
 fn of_programs(script_type: &ScriptType) -> &'static str {
     if script_type.as_str() == ScriptType::RUST {
         "; jobs of it are run by programs in Rust that take them from Redis, and none is here: start one that says that it is there (docs/protocol.md), or name the type in the setting script_types so that its jobs wait for one"
@@ -238,10 +252,11 @@ fn full(queue: &str, length: u64) -> String {
 }
 
 /// The status of a job, for people: all ends in error have one word on the wire.
-fn standing(status: Status) -> String {
-    match status {
-        Status::Error => "has ended in error".to_owned(),
-        status => format!("is {status}"),
+fn standing(status: Status, action: &str) -> String {
+    match (status, action) {
+        (Status::Started, "started") => "has already been started".to_owned(),
+        (Status::Error, _) => format!("has ended in error, so it cannot be {action}"),
+        (status, _) => format!("is {status}, so it cannot be {action}"),
     }
 }
 
@@ -280,6 +295,8 @@ mod tests {
         assert_eq!(told(JobError::new(ErrorKind::Stopped, "stopped")), "was stopped before it ran");
         assert_eq!(told(JobError::new(ErrorKind::Timeout, "timeout")), "timed out: it took longer than its timeout");
         assert_eq!(told(JobError::new(ErrorKind::Script, "no")), "failed: no (line 2, column 5)");
+        let refused = Error::State { job_id: id(), status: Status::Started, action: "started" }.to_string();
+        assert!(refused.ends_with(" has already been started"), "{refused}");
         let refused = Error::State { job_id: id(), status: Status::Error, action: "stopped" }.to_string();
         assert!(refused.ends_with("has ended in error, so it cannot be stopped"), "{refused}");
     }

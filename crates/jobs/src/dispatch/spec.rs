@@ -94,7 +94,11 @@ impl Dispatcher {
         names.extend(actors.iter().map(|actor| actor.script_type.as_str()));
         names.sort_unstable();
         names.dedup();
-        Err(Error::UnknownScriptType { script_type: script_type.clone(), known: names.join(", ") })
+        let distance = |name: &str| strsim::damerau_levenshtein(name, script_type.as_str());
+        let candidates = names.iter().copied().chain([ScriptType::PYTHON, ScriptType::V]).filter(|_| script_type.as_str().len() <= 64);
+        let near = candidates.filter(|name| *name != script_type.as_str() && distance(name) <= (name.len() / 3).max(1) && name.len() > 1);
+        let near = near.min_by_key(|name| distance(name)).map(ToOwned::to_owned);
+        Err(Error::UnknownScriptType { script_type: script_type.clone(), known: names.join(", "), near })
     }
 }
 
