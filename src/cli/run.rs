@@ -15,7 +15,7 @@ use super::spec::{SingleArgs, SpecArgs};
 use super::watch::{Signals, Terminated, Watch};
 use crate::client::{Client, Error, Follow, JobFailure};
 use crate::exit::{Exit, Interrupted, Usage};
-use crate::model::{JobId, JobResult, JobSpec, LogLine, Seconds};
+use crate::model::{ErrorKind, JobId, JobResult, JobSpec, LogLine, Seconds};
 use crate::server::settings::parse_time;
 
 /// Interval at which `--watch` checks the file.
@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const STOPPING: Duration = Duration::from_secs(10);
 
 /// The default timeout of a job, s.
-const DEFAULT_TIMEOUT: f64 = 60.0;
+pub(super) const DEFAULT_TIMEOUT: f64 = 60.0;
 
 /// Runs a script: log to stderr, result to stdout, the exit code tells how it ended.
 #[derive(Debug, Args)]
@@ -55,11 +55,12 @@ struct Begun {
 
 impl Run {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
-        self.spec.warn_of_json(global.json);
         let reconnect = self.reconnect.unwrap_or(RECONNECT);
         if !self.watch {
+            // A file that is missing or wrong is told before a server is asked.
+            let spec = self.spec()?;
             let client = global.connect_to_wait(reconnect, self.wait).await?;
-            let begun = self.begin(&client).await?;
+            let begun = self.begin(&client, spec).await?;
             return self.finish(global, &client, begun).await;
         }
         let Some(file) = self.source.file() else {
@@ -98,7 +99,11 @@ impl Run {
         file: &Path,
         seen: Option<Seen>,
     ) -> anyhow::Result<Option<anyhow::Result<Exit>>> {
-        let begun = match self.begin(client).await {
+        let spec = match self.spec() {
+            Ok(spec) => spec,
+            Err(error) => return Ok(Some(Err(error))),
+        };
+        let begun = match self.begin(client, spec).await {
             Ok(begun) => begun,
             Err(error) => return Ok(Some(Err(error))),
         };
@@ -120,8 +125,11 @@ impl Run {
         Ok(Signals::new()?.unless(anyhow!("job {job_id} is being stopped"), stopped).await??)
     }
 
-    async fn begin(&self, client: &Client) -> anyhow::Result<Begun> {
-        let spec = self.single.on(script_error::compiled(&self.source, &self.spec, Exit::Usage)?);
+    fn spec(&self) -> anyhow::Result<JobSpec> {
+        Ok(self.single.on(script_error::compiled(&self.source, &self.spec, Exit::Usage)?))
+    }
+
+    async fn begin(&self, client: &Client, spec: JobSpec) -> anyhow::Result<Begun> {
         let mut signals = Signals::new()?;
         let job_id = signals.unless(anyhow!("whether the job is stored is not known"), client.create_job(&spec)).await??;
         let started = async {
@@ -163,6 +171,9 @@ impl Run {
     fn failed(&self, job_id: &JobId, spec: &JobSpec, error: Error, json: bool) -> anyhow::Result<Exit> {
         let exit = Exit::of_client(&error);
         let failure = error.rpc().and_then(|rpc| rpc.job_failure());
+        if failure.as_ref().is_some_and(|failure| failure.error.kind == ErrorKind::Script) {
+            self.spec.warn_of_json(json);
+        }
         let (false, Some(JobFailure { error: cause, .. })) = (json, failure) else {
             return Err(named(error, job_id, "was not seen to its end"));
         };

@@ -63,7 +63,7 @@ fn jobs(flow: &FlowSummary) -> String {
         _ if flow.stop_requested => format!("{ended}/{}", flow.jobs),
         0 => format!("{ended}/{}", flow.jobs),
         // The list does not tell which of them failed, and which never ran because of those.
-        left => format!("{ended}/{}, {left} did not finish", flow.jobs),
+        left => format!("{} of {} finished", ended.saturating_sub(left), flow.jobs),
     }
 }
 

@@ -11,10 +11,12 @@ use super::{Source, list::status};
 use crate::cli::advice::{Unstarted, not_started};
 use crate::cli::global::{Global, RECONNECT};
 use crate::cli::output::{self, Line, Style};
+use crate::cli::run::DEFAULT_TIMEOUT;
+use crate::cli::script_error::render;
 use crate::cli::watch::{Presence, Signals, Stopping, Terminated};
-use crate::client::{Client, Error, Followed};
+use crate::client::{Client, Error, Followed, code};
 use crate::exit::{Exit, Interrupted};
-use crate::model::{ContextId, Flow, FlowEvent, FlowId, FlowJob, FlowSpec, FlowStatus, Progress, Status};
+use crate::model::{ContextId, ErrorKind, Flow, FlowEvent, FlowId, FlowJob, FlowSpec, FlowStatus, JobError, Progress, Seconds, Status};
 use crate::server::settings::parse_time;
 
 /// Interval at which the tree is redrawn, as running times change.
@@ -41,7 +43,6 @@ pub(in crate::cli) struct Run {
 
 impl Run {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
-        self.source.arguments.warn_of_json(global.json);
         let spec = self.source.spec()?;
         let reconnect = self.reconnect.unwrap_or(RECONNECT);
         let client = global.connect_to_wait(reconnect, self.wait).await?;
@@ -65,6 +66,16 @@ impl Run {
             Ok(flow) if global.json => output::json(&flow)?,
             Ok(flow) => print(&flow)?,
             Err(error) => {
+                let failures = if global.json { Vec::new() } else { failures(&error) };
+                if failures.iter().any(|failure| failure.error.kind == ErrorKind::Script) {
+                    self.source.arguments.warn_of_json(global.json);
+                }
+                for Failure { job, error } in &failures {
+                    let of_spec = spec.jobs.get(job);
+                    let timeout = of_spec.and_then(|job| job.timeout).or_else(|| Seconds::new(DEFAULT_TIMEOUT));
+                    let lines = render(Style::stderr(), job, of_spec.map_or("", |job| &job.script), timeout, error);
+                    lines.into_iter().for_each(|line| output::tell(line, 2));
+                }
                 // Only a server that has answered is asked once more.
                 if !global.json
                     && error.rpc().is_some()
@@ -75,14 +86,30 @@ impl Run {
                     output::note(
                         Line::from(format!("flow {flow}: "))
                             + status(Style::stderr(), known.status, known.stop_requested)
-                            + format!("; hero flow show {flow} shows it, hero flow retry {flow} runs what {what} again"),
+                            + format!("; `hero flow show {flow}` shows it, `hero flow retry {flow}` runs what {what} again"),
                     );
+                }
+                if !failures.is_empty() {
+                    return Ok(Exit::of_client(&error));
                 }
                 return Err(error.into());
             }
         }
         Ok(Exit::Ok)
     }
+}
+
+/// A job that made its flow fail.
+#[derive(serde::Deserialize)]
+struct Failure {
+    job: String,
+    error: JobError,
+}
+
+/// Returns the jobs that made a flow fail, as far as its error names them.
+fn failures(error: &Error) -> Vec<Failure> {
+    let failed = error.rpc().filter(|rpc| rpc.code == code::JOB_FAILED).and_then(|rpc| rpc.data.as_ref()?.get("failed").cloned());
+    failed.and_then(|failed| serde_json::from_value(failed).ok()).unwrap_or_default()
 }
 
 /// A flow being shown while it runs.

@@ -51,7 +51,8 @@ fn a_flow_that_fails_says_which_job_and_how_to_go_on() {
     let file = server.hero.file("flow.yaml", "jobs:\n  a: { script: 'throw \"no\"' }\n  b: { script: '1', depends_on: [a] }\n");
     let failed = server.run(&["flow", "run", &file]);
     assert_eq!(failed.code, 3, "{}", failed.err);
-    assert!(failed.err.contains("its job \"a\": no") && failed.err.contains("hero flow retry 1"), "{}", failed.err);
+    let told = "a:1:1: script: no\n  1 | throw \"no\"\n    | ^\nflow 1: failed; `hero flow show 1` shows it, `hero flow retry 1` runs what failed again\n";
+    assert!(failed.err.ends_with(told) && failed.err.matches(": no").count() == 1, "{}", failed.err);
     let shown = server.ok(&["flow", "show", "1"]);
     assert!(shown.contains("a failed") && shown.contains(": no (line 1, column 1)\n"), "{shown}");
     assert_eq!(server.ok(&["flow", "retry", "1"]), "started");
