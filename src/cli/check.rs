@@ -9,6 +9,7 @@ use super::output::{self, Style};
 use super::report::report;
 use super::script::{as_rhai, name, read_script};
 use super::script_error::render;
+use super::typed::of_flow;
 use crate::exit::{Exit, Usage, chain};
 use crate::model::{ErrorKind, JobError, ScriptType};
 
@@ -38,28 +39,35 @@ impl Check {
         if let Some(script_type) = self.script_type.as_ref().filter(|script_type| !script_type.is_built_in()) {
             return Err(not_compiled(script_type).into());
         }
-        let found = self.files.iter().filter_map(|file| Some((file.as_path(), self.fault(file)?)));
+        let found = self.files.iter().flat_map(|file| self.faults(file).into_iter().map(|fault| (file.as_path(), fault)));
         let found: Vec<(&Path, CheckError)> = found.collect();
         if json {
             let found: Vec<_> = found.iter().map(|(file, fault)| json!({ "file": name(file), "error": fault.error() })).collect();
             output::json(&found)?;
         } else {
             found.iter().try_for_each(|(file, fault)| fault.show(&name(file)))?;
+            if found.is_empty() {
+                let scripts = if self.files.len() == 1 { "1 script".to_owned() } else { format!("{} scripts", self.files.len()) };
+                output::aside(format!("{scripts}, no mistakes"));
+            }
         }
         Ok(if found.is_empty() { Exit::Ok } else { Exit::Other })
     }
 
-    fn fault(&self, file: &Path) -> Option<CheckError> {
+    fn faults(&self, file: &Path) -> Vec<CheckError> {
         let by_name = language::of_file(file).filter(|script_type| self.script_type.is_none() && !script_type.is_built_in());
         if let Some(script_type) = by_name {
-            return Some(CheckError::Unknown(anyhow::Error::from(not_compiled(&script_type)).context(name(file))));
+            return vec![CheckError::Unknown(anyhow::Error::from(not_compiled(&script_type)).context(name(file)))];
+        }
+        if let Some(wrong) = of_flow(file).filter(|_| self.script_type.is_none()) {
+            return vec![CheckError::Unknown(anyhow::Error::from(Usage(wrong)).context(name(file)))];
         }
         let script = match read_script(file) {
             Ok(script) => as_rhai(script),
-            Err(error) => return Some(CheckError::Unknown(error)),
+            Err(error) => return vec![CheckError::Unknown(error)],
         };
-        let error = crate::engine::check(&script, crate::engine::Names::Checked).err()?;
-        Some(CheckError::Script { script, error })
+        let errors = crate::engine::check_all(&script, crate::engine::Names::Checked);
+        errors.into_iter().map(|error| CheckError::Script { script: script.clone(), error }).collect()
     }
 }
 

@@ -62,7 +62,13 @@ fn found(script_type: Option<&ScriptType>, word: Option<&str>) -> Vec<&'static S
 fn show(found: &[&ScriptFunction], word: Option<&str>) -> anyhow::Result<()> {
     let style = Style::stdout();
     if found.is_empty() {
-        output::note("no function is called so; `hero functions` shows all, and https://rhai.rs/book/lib/ those that are Rhai's own");
+        let word = word.unwrap_or_default();
+        let names = functions_of(None).into_iter().map(|function| function.name.as_str()).chain(["print", "debug"]);
+        let near = names.map(|name| (strsim::damerau_levenshtein(name, word), name)).min().filter(|(distance, _)| *distance <= 2);
+        let near = near.map_or_else(String::new, |(_, name)| format!("; did you mean {name}?"));
+        output::note(format!(
+            "no function is named {word}{near}; `hero functions` shows all, and https://rhai.rs/book/lib/ those that are Rhai's own"
+        ));
     }
     let mut group = "";
     for function in found {

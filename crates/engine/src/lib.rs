@@ -41,6 +41,6 @@ pub use meter::Meter;
 pub use names::Names;
 pub use program::{Command, Program, Python, V};
 pub use resource_call::{FileCall, LARGEST_TEXT, NetCall, ProcessCall, RedisCall, RedisCommand, ResourceCall};
-pub use rhai::{check, engine_main, is_heroscript};
+pub use rhai::{check, check_all, engine_main, is_heroscript};
 pub use script_engine::{Absent, ProgramSettings};
 pub use settings::EngineSettings;

@@ -28,10 +28,23 @@ fn functions_are_listed_found_by_a_word_and_shown_alone() {
     assert!(hero.run(&["functions", "osis::get"]).out.contains("\n    for scripts of type osis\n"));
     let none = hero.run(&["functions", "frobnicate"]);
     assert_eq!((none.code, none.out.as_str()), (1, ""));
-    assert!(none.err.contains("no function is called so"), "{}", none.err);
+    assert!(none.err.contains("no function is named frobnicate"), "{}", none.err);
+    let near = hero.run(&["functions", "prnt"]);
+    assert!(near.err.starts_with("no function is named prnt; did you mean print?"), "{}", near.err);
     let python = hero.run(&["functions", "--type", "python"]);
     assert_eq!((python.code, python.out.as_str()), (2, ""));
     assert!(python.err.contains("scripts of type python"), "{}", python.err);
+}
+
+#[test]
+fn every_unknown_function_of_a_file_is_reported_in_the_order_of_lines() {
+    let hero = Hero::new();
+    hero.file("a.rhai", "fn later() { third() }\nlet a = 1;\nfirst(a);\nfn f() { prnt(2) }\nsecond(a) + second(a);\n");
+    let checked = hero.run(&["check", "a.rhai"]);
+    let places: Vec<&str> = checked.out.lines().filter(|line| line.contains("Function not found")).map(|line| &line[..12]).collect();
+    assert_eq!(places, ["a.rhai:1:14:", "a.rhai:3:1: ", "a.rhai:4:10:", "a.rhai:5:1: ", "a.rhai:5:13:"], "{}", checked.out);
+    let checked: Value = serde_json::from_str(&hero.run(&["check", "--json", "a.rhai"]).out).unwrap();
+    assert_eq!(checked.as_array().unwrap().len(), 5);
 }
 
 #[test]
@@ -198,7 +211,7 @@ fn a_session_helps_whoever_asks_and_ends_when_it_is_told_to() {
     assert!(out.contains("help WORD") && out.contains("exit, quit") && out.ends_with("\n1\n"), "{out}{err}");
     let (out, err) = session(&hero, "help base64_encode\nhelp osis::get\n");
     assert!(out.contains("base64_encode(") && out.contains("osis::get(collection: string") && err.is_empty(), "{out}{err}");
-    assert!(session(&hero, "help frobnicate").1.contains("no function is called so"));
+    assert!(session(&hero, "help frobnicate").1.contains("no function is named frobnicate"));
     for word in ["exit", "quit", " exit;", "quit()"] {
         assert_eq!(session(&hero, &format!("1\n{word}\n2\n")), ("1\n".to_owned(), String::new()), "{word}");
     }

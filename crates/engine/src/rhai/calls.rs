@@ -16,6 +16,8 @@ use hero_model::{ErrorKind, JobError};
 
 /// Functions of Rhai's core with any number of arguments.
 const WORDS: [&str; 8] = ["call", "curry", "debug", "Fn", "is_def_fn", "is_def_var", "is_shared", "type_of"];
+/// Maximum number of calls that are reported.
+const MOST: usize = 20;
 /// The function that checks whether a function exists.
 const ASKING: &str = "is_def_fn";
 
@@ -34,26 +36,29 @@ static KNOWN: LazyLock<BTreeSet<FunctionKey>> = LazyLock::new(|| {
     known
 });
 
-/// Finds the first call of an undefined function. Rhai itself only finds it when the script reaches it.
-pub(super) fn check(script: &AST) -> Result<(), JobError> {
-    let (mut wrong, mut asks) = (None, false);
+/// Finds the calls of undefined functions, in the order of their lines, and at most [`MOST`]. Rhai itself only finds one
+/// when the script reaches it.
+pub(super) fn unknown(script: &AST) -> Vec<JobError> {
+    let (mut wrong, mut asks) = (Vec::new(), false);
     script.walk(&mut |path: &[ASTNode<'_>]| {
         if let Some(ASTNode::Expr(Expr::FnCall(call, position)) | ASTNode::Stmt(Stmt::FnCall(call, position))) = path.last() {
             asks |= call.name.as_str() == ASKING;
-            if wrong.is_none() && !call.is_qualified() && !call.is_operator_call() && !is_there(script, call) {
-                wrong = Some((call.name.to_string(), call.args.len(), *position));
+            if !call.is_qualified() && !call.is_operator_call() && !is_there(script, call) {
+                wrong.push((*position, call.name.to_string(), call.args.len()));
             }
         }
         !asks
     });
-    match wrong {
-        Some((name, count, position)) if !asks => {
-            let message = format!("Function not found: {name} with {}{}", values(count), meant(script, &name));
-            let (line, column) = failure::place(position);
-            Err(JobError { line, column, ..JobError::new(ErrorKind::Script, failure::truncate(&message)) })
-        }
-        _ => Ok(()),
+    if asks {
+        return Vec::new();
     }
+    wrong.sort_unstable();
+    let told = |(position, name, count): (_, String, usize)| {
+        let message = format!("Function not found: {name} with {}{}", values(count), meant(script, &name));
+        let (line, column) = failure::place(position);
+        JobError { line, column, ..JobError::new(ErrorKind::Script, failure::truncate(&message)) }
+    };
+    wrong.into_iter().take(MOST).map(told).collect()
 }
 
 /// Whether the called function exists.

@@ -204,14 +204,19 @@ fn compiled_with(source: &str, limits: &Limits, run: Option<&Rc<Run>>, races: &R
 
 impl Names {
     fn check(self, script: &AST, races: &[Race]) -> Result<(), JobError> {
+        self.check_all(script, races).into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Returns the errors in the order of their lines.
+    fn check_all(self, script: &AST, races: &[Race]) -> Vec<JobError> {
         if self == Self::Any {
-            return Ok(());
+            return Vec::new();
         }
-        if let Some(race) = races.first() {
-            return Err(race.error());
-        }
-        namespaces::check(script, &Capability::ALL)?;
-        calls::check(script)
+        let mut errors: Vec<JobError> = races.iter().map(Race::error).collect();
+        errors.extend(namespaces::check(script, &Capability::ALL).err());
+        errors.extend(calls::unknown(script));
+        errors.sort_by_key(|error| (error.line, error.column));
+        errors
     }
 }
 
@@ -221,15 +226,22 @@ impl Names {
 /// For a script of the user who runs this process: it uses a thread with the stack size of an engine, but nothing
 /// confines it.
 pub fn check(source: &str, names: Names) -> Result<(), JobError> {
+    check_all(source, names).into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Does the same, and returns all errors that can be found at once, in the order of their lines.
+pub fn check_all(source: &str, names: Names) -> Vec<JobError> {
     let (source, limits) = (source.to_owned(), Limits::default());
-    limits.check_length(&source)?;
-    if heroscript::is_heroscript(&source) {
-        return heroscript::check(&source, &Capability::ALL);
+    if let Err(error) = limits.check_length(&source) {
+        return vec![error];
     }
-    let thread = thread::Builder::new().stack_size(super::STACK).spawn(move || {
-        let (script, races) = compiled(&source, &limits, None)?;
-        names.check(&script, &races.left)
+    if heroscript::is_heroscript(&source) {
+        return heroscript::check(&source, &Capability::ALL).err().into_iter().collect();
+    }
+    let thread = thread::Builder::new().stack_size(super::STACK).spawn(move || match compiled(&source, &limits, None) {
+        Ok((script, races)) => names.check_all(&script, &races.left),
+        Err(error) => vec![error],
     });
     // If there is no thread, or the compiler panics, the script is unchecked. Its engine will find its errors.
-    thread.ok().and_then(|thread| thread.join().ok()).unwrap_or(Ok(()))
+    thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_default()
 }

@@ -35,7 +35,7 @@ pub use functions::functions;
 use hero_model::{ErrorKind, JobError, Usage};
 pub use heroscript::is_heroscript;
 use language::Language;
-pub use language::check;
+pub use language::{check, check_all};
 use pipe::{Pipe, Received};
 use run::Run;
 
