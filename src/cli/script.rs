@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 
+use super::typed::{quoted, typed};
+use crate::exit::Usage;
 use crate::input::read_text;
 
 /// A script, from a file or given directly.
@@ -23,6 +25,11 @@ impl Source {
     pub(super) fn read(&self) -> anyhow::Result<String> {
         match (&self.script, &self.file) {
             (Some(script), _) => Ok(script.clone()),
+            (None, Some(file)) if looks_like_script(file) => {
+                let script = file.display();
+                let quoted = quoted(&script.to_string());
+                Err(Usage(format!("{script}: no such file; a script itself goes after -e: `{} -e {quoted}`", typed())).into())
+            }
             (None, Some(file)) => read_script(file),
             (None, None) => anyhow::bail!("there is no script"), // The arguments require one of them.
         }
@@ -41,6 +48,14 @@ impl Source {
             (None, None) => "stdin".to_owned(),
         }
     }
+}
+
+/// Whether a file that does not exist is rather the text of a script.
+fn looks_like_script(file: &Path) -> bool {
+    let text = file.to_string_lossy();
+    let is_text =
+        text.contains(|c: char| c.is_whitespace() || "()[]{}=;\"'`*<>|&".contains(c)) || text.bytes().all(|byte| byte.is_ascii_digit());
+    is_text && !file.exists()
 }
 
 /// Returns the name of a file in errors.

@@ -4,7 +4,8 @@ use super::language;
 use super::output::{Line, Style, json_text};
 use super::script::{Source, as_rhai};
 use super::spec::SpecArgs;
-use crate::exit::Exit;
+use super::typed::of_flow;
+use crate::exit::{Exit, Usage};
 use crate::model::{ErrorKind, JobError, JobSpec, Seconds, excerpt as excerpt_of, tree};
 
 /// A script that does not compile.
@@ -43,6 +44,9 @@ impl ScriptError {
 /// would make each call slower. Limits are left to the server, whose values may differ. Scripts of types that may not
 /// be Rhai are not compiled.
 pub(super) fn compiled(source: &Source, args: &SpecArgs, exit: Exit) -> anyhow::Result<JobSpec> {
+    if let Some(wrong) = source.file().filter(|_| !args.names_type()).and_then(of_flow) {
+        return Err(Usage(wrong).into());
+    }
     let by_name = source.file().and_then(language::of_file);
     let is_guess = source.file().is_some() && by_name.is_none() && !args.names_type();
     let mut spec = args.spec(source.read()?, by_name)?;

@@ -32,8 +32,8 @@ pub(super) struct SpecArgs {
     /// Run the job only on the actor with this number
     #[arg(long, value_name = "N")]
     instance: Option<u32>,
-    /// The priority: 0 urgent, 1 normal, 2 low
-    #[arg(long, value_name = "N", value_parser = one_of(&["0", "1", "2"], priority), hide_possible_values = true)]
+    /// The priority: urgent, normal or low, or its number: 0, 1, 2
+    #[arg(long, value_name = "PRIORITY", value_parser = one_of(&PRIORITIES, priority), hide_possible_values = true)]
     priority: Option<Priority>,
     /// Timeout of one attempt (90, 30s, 5m) [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
@@ -155,11 +155,16 @@ pub(super) fn seconds(text: &str) -> Result<Seconds, String> {
     parse_time(text).map(Seconds::from)
 }
 
+/// The words for priorities, and their numbers.
+const PRIORITIES: [&str; 6] = ["urgent", "normal", "low", "0", "1", "2"];
+
 fn priority(text: &str) -> Result<Priority, String> {
-    text.parse()
-        .map_err(|_| ())
-        .and_then(|number: u8| Priority::try_from(number).map_err(|_| ()))
-        .map_err(|()| "a priority is 0 (urgent), 1 (normal) or 2 (low)".to_owned())
+    Ok(match text {
+        "urgent" | "0" => Priority::Urgent,
+        "normal" | "1" => Priority::Normal,
+        "low" | "2" => Priority::Low,
+        _ => return Err(format!("a priority is one of {}", PRIORITIES.join(", "))),
+    })
 }
 
 /// Parses a time in the future.
@@ -185,6 +190,14 @@ fn moment(text: &str, length: &str) -> Result<Result<Timestamp, Duration>, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_priority_is_a_word_or_a_number() {
+        for (texts, meant) in [(["urgent", "0"], Priority::Urgent), (["normal", "1"], Priority::Normal), (["low", "2"], Priority::Low)] {
+            assert!(texts.iter().all(|text| priority(text) == Ok(meant)));
+        }
+        assert!(priority("high").is_err() && priority("3").is_err());
+    }
 
     #[test]
     fn a_moment_is_said_as_the_help_says_it() {

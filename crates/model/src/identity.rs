@@ -31,10 +31,12 @@ impl fmt::Display for IdentityId {
 }
 
 impl FromStr for IdentityId {
-    type Err = std::num::ParseIntError;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Self)
+        text.parse()
+            .map(Self)
+            .map_err(|_| format!("{text:?} is not the number of an identity, such as 3; `hero identity list` shows those that there are"))
     }
 }
 

@@ -58,11 +58,15 @@ pub(super) enum FlowCommand {
 #[derive(Debug, Args)]
 pub(super) struct FlowArgs {
     /// The number of the flow
-    #[arg(value_name = "N")]
+    #[arg(value_name = "N", value_parser = number)]
     flow: u32,
     /// The context of the flow
     #[arg(long, value_name = "N", default_value_t = 0)]
     context: u32,
+}
+
+fn number(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("{text:?} is not the number of a flow, such as 3; `hero flow list` shows those that there are"))
 }
 
 impl FlowArgs {
@@ -103,7 +107,6 @@ impl FlowCommand {
             Self::Check(check) => return check.main(global.json),
             Self::Schema => output::document(&file::schema())?,
             Self::Create(create) => {
-                create.source.arguments.warn_of_json(global.json);
                 let spec = create.source.spec()?;
                 let flow = global.connect().await?.create_flow(&spec).await?;
                 if global.json {

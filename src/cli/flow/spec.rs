@@ -12,6 +12,7 @@ use super::reading::{self, Reading};
 use super::{Source, inputs};
 use crate::cli::language;
 use crate::cli::script::{as_rhai, name, read_script};
+use crate::cli::typed::{quoted, typed};
 use crate::coordinator::flows::{Problem, problems};
 use crate::engine::{self, Names};
 use crate::exit::Usage;
@@ -23,6 +24,15 @@ const LONGEST_FILE: usize = 8 << 20;
 
 /// Reads a file. Returns its flow or all of its faults.
 pub(super) fn read(file: &Path) -> anyhow::Result<Result<FlowSpec, Vec<Diagnostic>>> {
+    if language::of_file(file).is_some() {
+        let shown = quoted(&file.display().to_string());
+        // A check says the name of each file itself.
+        return Err(Usage(match typed() {
+            "hero flow check" => format!("this is not a flow; `hero check {shown}` checks a script"),
+            _ => format!("{}: this is not a flow; `hero run {shown}` runs a script", name(file)),
+        })
+        .into());
+    }
     let text = read_text("flow", file)?;
     if text.len() > LONGEST_FILE {
         return Err(Usage(format!("{}: has {} bytes, the file of a flow has {LONGEST_FILE} at most", name(file), text.len())).into());

@@ -25,7 +25,6 @@ pub(in crate::cli) struct Create {
 
 impl Create {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
-        self.spec.warn_of_json(global.json);
         let spec = self.single.on(compiled(&self.source, &self.spec, Exit::Usage)?);
         let client = global.connect().await?;
         let job_id = client.create_job(&spec).await?;

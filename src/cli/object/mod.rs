@@ -67,6 +67,10 @@ impl InContext {
 
 impl Object {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        if let Self::Set(set) = self {
+            set.main(global).await?;
+            return Ok(Exit::Ok);
+        }
         let client = global.connect().await?;
         match self {
             Self::Collections(context) => {
@@ -75,7 +79,7 @@ impl Object {
             }
             Self::Get(ObjectArgs { collection, id, context }) => show(global, &client.get_object(context.id(), collection, id).await?)?,
             Self::Find(find) => find.main(global, &client).await?,
-            Self::Set(set) => set.main(global, &client).await?,
+            Self::Set(_) => {} // Its file is read before a server is asked.
             Self::Delete(ObjectArgs { collection, id, context }) => {
                 let deleted = client.delete_object(context.id(), collection, id).await?;
                 let told = if deleted { "deleted" } else { "there was no such object" };

@@ -6,7 +6,7 @@ use super::InContext;
 use crate::cli::global::Global;
 use crate::cli::output;
 use crate::cli::script::name;
-use crate::client::Client;
+use crate::cli::typed::quoted;
 use crate::exit::Usage;
 use crate::input::read_text;
 use crate::model::{Json, Name, ObjectId, exact};
@@ -32,7 +32,13 @@ enum ObjectInput {
 }
 
 impl Set {
-    pub(super) async fn main(&self, global: &Global, client: &Client) -> anyhow::Result<()> {
+    /// Reads the objects.
+    fn objects(&self) -> anyhow::Result<Vec<Json>> {
+        let shown = self.file.display().to_string();
+        if shown.starts_with(['{', '[']) && !self.file.exists() {
+            let (collection, json) = (&self.collection, quoted(&shown));
+            return Err(Usage(format!("{shown}: no such file; - reads stdin: `echo {json} | hero object set {collection} -`")).into());
+        }
         let text = read_text("file", &self.file)?;
         let wrong = |beyond: crate::model::Beyond| Usage(format!("{}: {beyond}", name(&self.file)));
         let text = exact(&text, "it").map_err(wrong)?;
@@ -43,6 +49,12 @@ impl Set {
                 ObjectInput::One(object) => objects.push(object),
             }
         }
+        Ok(objects)
+    }
+
+    pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
+        let objects = self.objects()?;
+        let client = global.connect().await?;
         let mut ids: Vec<ObjectId> = Vec::with_capacity(objects.len());
         for (at, object) in objects.iter().enumerate() {
             let stored = client.set_object(self.context.id(), &self.collection, object).await;

@@ -67,7 +67,6 @@ impl Create {
         if self.missed_limit.is_some() && self.missed != Missed::All {
             return Err(Usage("--missed-limit is for --missed all; give both, or leave it out".to_owned()).into());
         }
-        self.spec.warn_of_json(global.json);
         let mut job = compiled(&self.source, &self.spec, Exit::Usage)?;
         let spec = ScheduleSpec {
             cron: self.cron.clone(),

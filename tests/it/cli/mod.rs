@@ -11,6 +11,7 @@ mod live;
 mod local;
 pub mod serve;
 mod terminal;
+mod wrong;
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -254,7 +255,7 @@ fn a_script_that_cannot_be_read_is_named() {
     let hero = Hero::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let ended = hero.run(&["job", "create", "missing.rhai", "--server", &format!("ws://{}", listener.local_addr().unwrap())]);
-    assert_eq!(ended.code, 1);
+    assert_eq!(ended.code, 2);
     assert!(ended.err.contains("missing.rhai"), "{}", ended.err);
 }
 
@@ -310,7 +311,7 @@ fn a_file_that_is_not_there_is_not_watched_and_a_limit_of_nothing_is_refused() {
     // Nobody answers there, so whatever is told was found here.
     let hero = Hero::new().env("HERO_SERVER", "ws://127.0.0.1:1");
     let ended = hero.run(&["run", "--watch", "nofile.rhai"]);
-    assert!(ended.code == 1 && ended.err.contains("nofile.rhai cannot be opened"), "{}", ended.err);
+    assert!(ended.code == 2 && ended.err.contains("nofile.rhai cannot be opened"), "{}", ended.err);
     let ended = hero.run(&["schedule", "create", "-e", "1", "--every", "1h", "--missed-limit", "5"]);
     assert!(ended.code == 2 && ended.err.contains("--missed all"), "{}", ended.err);
 }

@@ -5,12 +5,15 @@ use serde_json::{Value, json};
 use super::{Hero, Server};
 
 #[test]
-fn an_argument_that_was_read_as_json_is_told_and_can_be_given_as_text() {
+fn an_argument_that_was_read_as_json_is_told_where_the_script_fails_and_can_be_given_as_text() {
     let server = Server::start();
     let ended = server.run(&["run", "-e", "args", "--arg", "list=[1]", "--arg", "n=3", "--arg-text", "text=[1]", "--arg-text", "m=3"]);
     assert_eq!((ended.code, ended.out.as_str()), (0, "{\"list\":[1],\"m\":\"3\",\"n\":3,\"text\":\"[1]\"}\n"), "{}", ended.err);
-    assert_eq!(ended.err, "-- --arg list is read as JSON, a list; --arg-text gives it as a text --\n");
-    let ended = server.run(&["--json", "job", "create", "-e", "1", "--arg", "map={\"a\": 1}"]);
+    assert_eq!(ended.err, "");
+    let ended = server.run(&["run", "-e", "args.list.trim()", "--arg", "list=[1]"]);
+    assert_eq!(ended.err.lines().next().unwrap(), "-- --arg list is read as JSON, a list; --arg-text gives it as a text --");
+    assert_eq!(ended.code, 3);
+    let ended = server.run(&["--json", "run", "-e", "args.map.trim()", "--arg", "map={\"a\": 1}"]);
     let warning: Value = serde_json::from_str(&ended.err).unwrap();
     assert!(warning["warning"].as_str().unwrap().starts_with("--arg map is read as JSON, a map;"), "{warning}");
     let twice = server.run(&["run", "-e", "1", "--arg", "a=1", "--arg-text", "a=2"]);
@@ -29,7 +32,7 @@ fn arguments_come_from_a_file_or_from_stdin() {
         assert!(ended.code == 2 && ended.err.contains(told), "{args}: {} {}", ended.code, ended.err);
     }
     let missing = server.run(&["run", "-e", "1", "--args", "@none.json"]);
-    assert!(missing.code == 1 && missing.err.contains("the file of --args none.json cannot be opened"), "{}", missing.err);
+    assert!(missing.code == 2 && missing.err.contains("the file of --args none.json cannot be opened"), "{}", missing.err);
 }
 
 #[test]
