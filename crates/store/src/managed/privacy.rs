@@ -2,8 +2,10 @@
 
 use std::fs::{Metadata, Permissions};
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
+
+use rustix::process::geteuid;
 
 use crate::Error;
 use hero_process::confine::JobUser;
@@ -11,11 +13,12 @@ use hero_process::confine::JobUser;
 /// The permission bits of group and others.
 const OTHERS: u32 = 0o077;
 
-/// Refuses a directory that others may read, except one that users of contexts may pass through.
+/// Refuses a directory that others may read, except one that users of contexts may pass through, and one of our own that
+/// is empty: [`ensure`] closes that.
 pub(super) fn refuse_open(data: &Path) -> Result<(), Error> {
     let found = data.metadata().map_err(|error| failed(data, &error))?;
     let mode = found.permissions().mode();
-    if mode & OTHERS != 0 && !JobUser::is_way(&found) {
+    if mode & OTHERS != 0 && !JobUser::is_way(&found) && !is_own_and_empty(data, &found) {
         return Err(Error::Setting(format!(
             "others may look into the data directory {} (mode {:03o}), where every job and the password of its Redis are; close it with: \
              chmod 700 {}",
@@ -37,6 +40,13 @@ fn failed(data: &Path, error: &io::Error) -> Error {
 pub(super) fn ensure(data: &Path) -> Result<(), Error> {
     refuse_open(data)?;
     let failed = |error: io::Error| failed(data, &error);
+    let found = data.metadata().map_err(failed)?;
+    if found.permissions().mode() & OTHERS != 0 && is_own_and_empty(data, &found) {
+        std::fs::set_permissions(data, Permissions::from_mode(0o700)).map_err(failed)?;
+        if !is_own_and_empty(data, &found) {
+            return Err(Error::Setting(format!("somebody else put something into {} while it was closed; empty it", data.display())));
+        }
+    }
     let mut closed = 0;
     for directory in [data.to_owned(), data.join("appendonlydir")] {
         let Ok(entries) = std::fs::read_dir(&directory) else { continue };
@@ -57,6 +67,11 @@ pub(super) fn ensure(data: &Path) -> Result<(), Error> {
         tracing::info!(files = closed, "files of the data directory were open to others and are not any more");
     }
     Ok(())
+}
+
+/// Whether nothing in a directory can have been read by others yet, and it is ours to close.
+fn is_own_and_empty(data: &Path, found: &Metadata) -> bool {
+    found.uid() == geteuid().as_raw() && std::fs::read_dir(data).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 fn is_open(metadata: &Metadata) -> bool {

@@ -28,6 +28,7 @@ fn what_a_start_refuses_for_its_settings_a_check_refuses_with_2_and_the_same_wor
     let hero = Hero::new().with_path();
     let data = hero.home().join("data").to_str().unwrap().to_owned();
     let open = directory(&hero.home().join("open"), 0o755);
+    std::fs::write(hero.home().join("open/note"), "").unwrap();
     let key = hero.file("token.key", "x");
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
     let no_key = hero.file("node.key", "no key");

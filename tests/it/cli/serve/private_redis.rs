@@ -81,15 +81,26 @@ async fn a_directory_that_others_may_look_into_is_refused_with_the_line_that_men
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("the data");
     std::fs::create_dir(&data).unwrap();
+    std::fs::write(data.join("note"), "").unwrap();
     let line = format!("chmod 700 '{}'", data.canonicalize().unwrap().display());
     for mode in [0o755, 0o750, 0o701, 0o710, 0o777] {
         chmod(&data, mode);
         let (code, log) = Process::serving(&data, &["--pool", "none"]).failure().await;
         assert!(code == Some(2) && log.contains(&line), "{mode:o}: {code:?} {log}");
-        assert_eq!(std::fs::read_dir(&data).unwrap().count(), 0, "a refusal leaves nothing behind");
+        assert_eq!(std::fs::read_dir(&data).unwrap().count(), 1, "a refusal leaves nothing behind");
     }
     assert!(std::process::Command::new("sh").args(["-c", &line]).status().unwrap().success());
     Process::serve(&data, &["--pool", "none"]).await.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_directory_of_ones_own_is_closed_instead_of_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    std::fs::create_dir(&data).unwrap();
+    chmod(&data, 0o755);
+    Process::serve(&data, &["--pool", "none"]).await.stop().await;
+    assert_eq!(data.metadata().unwrap().permissions().mode() & 0o777, 0o700);
 }
 
 #[tokio::test(flavor = "multi_thread")]
