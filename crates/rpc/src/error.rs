@@ -152,10 +152,10 @@ impl Error {
     /// Converts the error for the caller. It logs the causes that the caller does not see, so call it only once.
     pub fn into_object(self) -> ErrorObjectOwned {
         if let Self::Access(access::Error::Store(source)) = &self {
-            tracing::warn!(error = %source, "the store did not do its part");
+            tracing::warn!(error = %source, "a call failed, because Redis did not do its part");
         }
         if let Self::Dispatch(dispatch::Error::Store { source, job_id, .. }) = &self {
-            tracing::warn!(error = %source, job_id = job_id.as_ref().map(tracing::field::display), "the store did not do its part");
+            tracing::warn!(error = %source, job_id = job_id.as_ref().map(tracing::field::display), "a call failed, because Redis did not do its part");
         }
         ErrorObject::owned(self.code().number(), self.message(), self.data())
     }

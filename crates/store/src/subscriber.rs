@@ -55,7 +55,7 @@ impl Subscriber {
 impl Service for Subscriber {
     type Error = Error;
 
-    const NAME: &'static str = "hearing that jobs have arrived";
+    const NAME: &'static str = "listening for new jobs and results";
 
     /// Connects, and in the next round listens until that connection ends. So the service counts as working again once it listens.
     async fn tick(&mut self) -> Result<Duration, Error> {

@@ -97,7 +97,7 @@ pub(super) struct Heartbeat {
 impl Service for Heartbeat {
     type Error = store::Error;
 
-    const NAME: &'static str = "saying that the actors here live";
+    const NAME: &'static str = "announcing the actors of this process";
 
     async fn tick(&mut self) -> Result<Duration, store::Error> {
         let running = self.status.running();

@@ -32,7 +32,7 @@ impl StopRequests {
 impl Service for StopRequests {
     type Error = Error;
 
-    const NAME: &'static str = "reading stops for jobs that run here";
+    const NAME: &'static str = "reading stop requests for jobs that run here";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         for job in self.store.queues().control(&self.queues).await? {

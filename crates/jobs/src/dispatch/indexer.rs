@@ -141,7 +141,7 @@ impl Indexer {
 impl Service for Indexer {
     type Error = Error;
 
-    const NAME: &'static str = "finding what other programs wrote";
+    const NAME: &'static str = "listing jobs of other programs";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         if self.cursor == 0 && !self.begins().await? {

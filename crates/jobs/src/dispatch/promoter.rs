@@ -30,7 +30,7 @@ impl Promoter {
 impl Service for Promoter {
     type Error = Error;
 
-    const NAME: &'static str = "starting jobs whose time has come";
+    const NAME: &'static str = "queueing jobs that are due";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         let before = self.looked.replace(Instant::now());

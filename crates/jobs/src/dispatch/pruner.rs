@@ -176,7 +176,7 @@ async fn hour_after(store: &Store, hour: Option<&str>) -> Result<Option<String>,
 impl Service for Pruner {
     type Error = Error;
 
-    const NAME: &'static str = "taking jobs that are gone out of lists, and making room in Redis";
+    const NAME: &'static str = "removing deleted jobs from lists, and freeing memory in Redis";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         self.relieve().await?;

@@ -57,7 +57,7 @@ impl Reaper {
 impl Service for Reaper {
     type Error = Error;
 
-    const NAME: &'static str = "having jobs run again whose actor is gone";
+    const NAME: &'static str = "requeuing jobs of dead actors";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         if self.was_held_up() {

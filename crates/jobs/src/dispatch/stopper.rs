@@ -27,7 +27,7 @@ impl Stopper {
 impl Service for Stopper {
     type Error = Error;
 
-    const NAME: &'static str = "reading stops of other programs";
+    const NAME: &'static str = "reading stop requests of other programs";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         for queues in self.store.queues().control_queues(&self.script_types).await?.chunks(AT_ONCE) {

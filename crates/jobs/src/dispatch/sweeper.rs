@@ -23,7 +23,7 @@ impl Sweeper {
 impl Service for Sweeper {
     type Error = Error;
 
-    const NAME: &'static str = "waking those who wait for jobs";
+    const NAME: &'static str = "answering calls that wait for jobs";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         let audience = self.store.inbox().audience();

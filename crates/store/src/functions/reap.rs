@@ -46,7 +46,8 @@ impl Queues<'_> {
             self.0.tell_deleted(key);
         }
         if taken > 0 {
-            tracing::info!(jobs = taken, context = %self.0.keys.context(), "jobs were taken from who ran them, because their leases ran out; they run again");
+            let whose = if taken == 1 { "1 job whose lease".to_owned() } else { format!("{taken} jobs whose leases") };
+            tracing::info!(context = %self.0.keys.context(), "requeued {whose} expired: their actors are dead or were held up");
         }
         if looked > 0 {
             self.0.releases.notify_one();

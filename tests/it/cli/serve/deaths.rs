@@ -29,7 +29,7 @@ async fn kill_9_of_a_server_leaves_no_orphan_and_loses_no_job() {
     assert_eq!((result.output.as_str(), result.attempt), ("5", 2));
     assert_eq!(client.get_job(CONTEXT, &running).await.unwrap().crashes, 1);
     let log = again.stop().await;
-    assert!(log.lines().any(|line| line.contains("jobs were taken from who ran them") && line.contains("jobs=1")), "{log}");
+    assert!(log.lines().any(|line| line.contains("requeued 1 job whose lease expired")), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
