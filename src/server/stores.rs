@@ -9,6 +9,10 @@ use super::settings::{self, ContextEndpoint, Durability, Settings};
 use crate::model::{ContextId, ServerId};
 use crate::store::{self, Barred, Endpoint, Managed, Periods, PrivateRedis, Store};
 
+/// What to do where nothing listens at the address of a Redis.
+const NOBODY: &str =
+    "nothing listens there: start that Redis, or name another with --redis; without --redis, `hero serve` starts one of its own";
+
 /// Returns a store for each context, and a description of the Redis that they use.
 pub(crate) async fn connect(settings: &Settings, managed: Option<&Managed>, server: &ServerId) -> anyhow::Result<(Vec<Store>, String)> {
     let (mut stores, mut places, mut shown_so_far, mut said) = (Vec::new(), BTreeMap::new(), Vec::new(), BTreeSet::new());
@@ -40,8 +44,12 @@ pub(crate) async fn connect(settings: &Settings, managed: Option<&Managed>, serv
             Ok(connected) => connected,
             Err(error) => {
                 let silent = || error.is_silent().then(|| "it is stopped or busy, behind a wall, or no Redis at all".to_owned());
-                let advice = error.barred().map(|barred| advice(barred, own)).or_else(silent);
-                let advice = advice.map(|advice| format!("{}: {error}\n{advice}", cannot()));
+                // The error begins with the name of what it is about, which stands before it already.
+                let told = error.to_string();
+                let told = told.strip_prefix("Redis: ").unwrap_or(&told);
+                let refused = || told.contains("Connection refused").then(|| NOBODY.to_owned());
+                let advice = error.barred().map(|barred| advice(barred, own)).or_else(silent).or_else(refused);
+                let advice = advice.map(|advice| format!("{}: {told}\n{advice}", cannot()));
                 return Err(advice.map_or_else(|| anyhow::Error::new(error).context(cannot()), anyhow::Error::msg));
             }
         };

@@ -171,7 +171,11 @@ async fn what_is_no_redis_is_refused_and_never_waited_for() {
     let silent = listener(b"").await;
     refused(on(data.path(), &silent, &[], None), &[&silent, "no answer from Redis within 5s", "it is stopped or busy"]).await;
     let nobody = format!("redis://127.0.0.1:{}", port());
-    refused(on(data.path(), &nobody, &[], None), &[&nobody, "refused"]).await;
+    refused(
+        on(data.path(), &nobody, &[], None),
+        &[&format!("the Redis at {nobody}: Connection refused"), "nothing listens there: start that Redis"],
+    )
+    .await;
     let missing = format!("unix://{}", data.path().join("missing.sock").display());
     refused(on(data.path(), &missing, &[], None), &[&missing, "No such file"]).await;
 }
