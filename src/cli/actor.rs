@@ -69,7 +69,7 @@ const HEAD: [(&str, Fit); 10] = [
     ("TYPE", Fit::Cut),
     ("GROUP", Fit::Cut),
     ("INSTANCE", Fit::Keep),
-    ("RUNS", Fit::Keep),
+    ("RUNNING", Fit::Keep),
     ("HOST", Fit::Cut),
     ("PID", Fit::Spare(3)),
     ("STARTED", Fit::Spare(2)),

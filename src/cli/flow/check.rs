@@ -39,6 +39,10 @@ impl Check {
             for (file, fault) in &found {
                 show(file, fault)?;
             }
+            if found.is_empty() {
+                let flows = if self.files.len() == 1 { "1 flow".to_owned() } else { format!("{} flows", self.files.len()) };
+                output::aside(format!("{flows}, no mistakes"));
+            }
         }
         Ok(if found.is_empty() { Exit::Ok } else { Exit::Other })
     }

@@ -24,14 +24,18 @@ impl Logs {
     }
 
     async fn print(&self, client: &Client, json: bool) -> anyhow::Result<()> {
-        let mut cursor = None;
+        let (mut cursor, mut is_empty) = (None, true);
         loop {
             let page = client.get_logs(self.named.context(), &self.named.job_id, cursor.as_deref(), PAGE).await?;
             for line in &page.lines {
                 show(json, line)?;
             }
+            is_empty &= page.lines.is_empty();
             // A page can be short if its lines are long.
             if page.ended || page.lines.is_empty() {
+                if is_empty && !json {
+                    output::aside("no log");
+                }
                 return Ok(());
             }
             cursor = page.lines.last().map(|line| line.cursor.clone());

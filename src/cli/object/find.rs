@@ -5,7 +5,7 @@ use crate::cli::output::{self, Style};
 use crate::cli::paging::{Paging, note_more};
 use crate::client::Client;
 use crate::exit::Usage;
-use crate::model::{Comparison, Find, Name, ObjectPage, conditions};
+use crate::model::{Comparison, ContextId, Find, Name, ObjectPage, conditions};
 
 /// The objects to find.
 #[derive(Debug, Args)]
@@ -39,7 +39,9 @@ impl FindObjects {
             ..Find::default()
         };
         let told = std::cell::RefCell::new((Vec::new(), 0));
+        let of = std::cell::Cell::new(ContextId(0));
         let page = async |context, cursor: Option<&str>, limit: usize| {
+            of.set(context);
             let query = Find { cursor: cursor.map(ToOwned::to_owned), limit: u32::try_from(limit).ok(), ..wanted.clone() };
             let page = client.find_objects(context, &self.collection, &query).await?;
             let mut told = told.borrow_mut();
@@ -51,12 +53,19 @@ impl FindObjects {
         if global.json {
             return output::json(&ObjectPage { objects, next_cursor, compared, looked_at });
         }
+        if objects.is_empty() && output::is_watched() {
+            let exists = client.list_collections(of.get()).await?.iter().any(|collection| collection.name == self.collection);
+            let there_is_none =
+                || format!("there is no collection {}; `hero object collections` shows those that there are", self.collection);
+            output::aside(if exists { "no object".to_owned() } else { there_is_none() });
+        }
         for object in &objects {
             output::line(output::escaped(object.as_str().to_owned()))?;
         }
         if !compared.is_empty() {
             let fields = compared.join(", ");
-            output::note(Style::stderr().dim(format!("no index was used for {fields}, so {looked_at} objects were looked at")));
+            let objects = if looked_at == 1 { "1 object was".to_owned() } else { format!("{looked_at} objects were") };
+            output::note(Style::stderr().dim(format!("no index was used for {fields}, so {objects} looked at")));
         }
         note_more(next_cursor.as_deref());
         Ok(())

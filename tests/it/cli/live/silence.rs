@@ -33,6 +33,26 @@ fn a_server_that_hangs_is_named_before_the_command_gives_up() {
 }
 
 #[test]
+fn that_there_is_nothing_to_show_is_said_on_a_terminal_and_only_there() {
+    let server = Server::start();
+    let id = server.ok(&["job", "create", "-e", "1"]);
+    server.hero.file("a.rhai", "1");
+    server.hero.file("a.yaml", "jobs: {a: {script: '1'}}\n");
+    let file = |name: &str| server.hero.home().join(name).display().to_string();
+    let (script, flow) = (file("a.rhai"), file("a.yaml"));
+    for (arguments, told) in [
+        (vec!["check", &script, &script], "2 scripts, no mistakes"),
+        (vec!["flow", "check", &flow], "1 flow, no mistakes"),
+        (vec!["job", "logs", &id], "no log"),
+        (vec!["object", "find", "nope"], "there is no collection nope; `hero object collections`"),
+    ] {
+        says(&server.hero, &arguments.join(" "), told);
+        let piped = server.run(&arguments);
+        assert_eq!((piped.code, piped.out.as_str(), piped.err.as_str()), (0, "", ""), "{arguments:?}");
+    }
+}
+
+#[test]
 fn who_follows_the_log_of_a_job_that_does_not_run_is_told_why() {
     let server = Server::start();
     let id = server.ok(&["job", "create", "-e", "1"]);
