@@ -80,7 +80,7 @@ fn the_exit_code_of_run_says_how_it_went() {
     server.hero.file("endless.rhai", "loop {}");
     for (arguments, exit) in [
         (&["ok.rhai"][..], 0),
-        (&["missing.rhai"], 1),
+        (&["missing.rhai"], 2),
         (&["ok.rhai", "--type", "unheard-of"], 1),
         (&["ok.rhai", "--log-path", "../up.log"], 2),
         (&["bad.rhai"], 3),
