@@ -459,7 +459,7 @@ class JobPage(Model):
 
 
 class Explanation(Model):
-    """Why a job has not ended, with what is known of it. It is gathered from several places, not of one moment."""
+    """Why a job has not ended, or how it did, with what is known of it. It is gathered from several places, not of one moment."""
 
     job_id: str
     """The job."""
@@ -498,7 +498,7 @@ class Explanation(Model):
     progress: Progress | None = None
 
     attempts: list[Attempt] | None = None
-    """How its attempts ended that others followed, or will."""
+    """Its attempts, with the one that runs or ran last."""
 
 
 class Reason(Word):

@@ -204,7 +204,10 @@ export class JobsCalls {
     return calls.deleteJob(this.client, jobId, options);
   }
 
-  /** Says why a job does not run now: in a word, in a sentence, and with the facts behind them. */
+  /**
+   * Says why a job does not run now, or how it ended: in a word, in a sentence, and with the facts
+   * behind them.
+   */
   explain(jobId: string, options?: ExplainJobOptions & CallOptions): Promise<Explanation> {
     return calls.explainJob(this.client, jobId, options);
   }

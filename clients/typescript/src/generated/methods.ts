@@ -224,7 +224,10 @@ export const deleteJob = (
 ): Promise<boolean> =>
   change(client, "delete_job", { job_id: jobId }, options);
 
-/** Says why a job does not run now: in a word, in a sentence, and with the facts behind them. */
+/**
+ * Says why a job does not run now, or how it ended: in a word, in a sentence, and with the facts
+ * behind them.
+ */
 export const explainJob = (
   client: Client,
   jobId: string,

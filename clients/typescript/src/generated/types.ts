@@ -272,8 +272,8 @@ export interface JobPage {
 }
 
 /**
- * Why a job has not ended, with what is known of it. It is gathered from several places, not of one
- * moment.
+ * Why a job has not ended, or how it did, with what is known of it. It is gathered from several
+ * places, not of one moment.
  */
 export interface Explanation {
   /** The job. */
@@ -299,7 +299,7 @@ export interface Explanation {
   /** How many may. */
   max_running?: number;
   progress?: Progress;
-  /** How its attempts ended that others followed, or will. */
+  /** Its attempts, with the one that runs or ran last. */
   attempts?: Attempt[];
 }
 

@@ -228,7 +228,7 @@ impl Call for DeleteJob<'_> {
     type Output = bool;
 }
 
-/// Says why a job does not run now: in a word, in a sentence, and with the facts behind them.
+/// Says why a job does not run now, or how it ended: in a word, in a sentence, and with the facts behind them.
 #[derive(Serialize)]
 pub struct ExplainJob<'a> {
     /// The job to look at.

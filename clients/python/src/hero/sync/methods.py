@@ -655,7 +655,7 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.Explanation:
-        """Says why a job does not run now: in a word, in a sentence, and with the facts behind them.
+        """Says why a job does not run now, or how it ended: in a word, in a sentence, and with the facts behind them.
 
         Args:
             job_id: The job to look at.
