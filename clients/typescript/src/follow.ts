@@ -40,7 +40,9 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
   readonly #buffer: AnyItem[] = [];
   /** The number of characters of all items that arrived since the buffer was empty. */
   #held = 0;
+  /** The cursor of the last item that arrived. */
   #cursor: string | undefined;
+  #read: string | undefined;
   /** The number of the current subscription; 0 if there is none. */
   #live = 0;
   #opens = 0;
@@ -67,7 +69,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     const { signal } = options;
     this.#client = client;
     this.#options = options;
-    this.#cursor = params.cursor;
+    this.#cursor = this.#read = params.cursor;
     this.#subscribe = (listener) =>
       client.subscribe(method, unsubscribe, { ...params, cursor: this.#cursor }, listener, { signal });
     // A subscription to all events has no beginning: it has the events from now on.
@@ -78,12 +80,13 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     this.#turn = this.opened.catch((error: unknown) => (this.#failure ??= error));
   }
 
-  /** The cursor of the last item that was read. Another `follow` can continue from there. */
+  /**
+   * The cursor of the last item that was read, or the given one before the first. Another `follow` can continue from
+   * there, also after `break` and after an abort.
+   */
   get cursor(): string | undefined {
-    return this.#buffer.length ? this.#given : this.#cursor;
+    return this.#read;
   }
-
-  #given: string | undefined;
 
   next(): Promise<IteratorResult<T, undefined>> {
     const result = this.#turn.then(() => this.#next());
@@ -110,7 +113,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
       const item = this.#buffer.shift();
       if (item) {
         if (item.type === "ended") this.#finish();
-        this.#given = item.cursor ?? this.#given;
+        if (item.cursor) this.#read = item.cursor;
         return { done: false, value: item as T };
       }
       if (this.#over) return { done: true, value: undefined };

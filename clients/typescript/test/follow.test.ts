@@ -227,3 +227,29 @@ test("a subscription fails when its client has given up, and can go on from its 
   expect(items.cursor).toBe("1");
   expect(await items.next()).toEqual({ done: true, value: undefined });
 });
+
+test("the cursor is that of the last item that was read, however the reading ends and whatever waits", async () => {
+  await using server = await fake(log(5, () => 5));
+  using client = createClient(server.url, quick);
+  /** Items of which all have arrived. */
+  const arrived = async (cursor?: string, signal?: AbortSignal) => {
+    const items = followLogs(client, "a", { cursor, signal });
+    await items.opened;
+    await client.call("ping", {});
+    return items;
+  };
+  const left = await arrived();
+  expect(left.cursor).toBeUndefined();
+  for await (const each of left) if (each.type === "line" && each.text === "line 2") break;
+  expect(left.cursor).toBe("2");
+  const controller = new AbortController();
+  const aborted = await arrived(undefined, controller.signal);
+  await aborted.next();
+  controller.abort();
+  expect(aborted.cursor).toBe("1");
+  const unread = await arrived("2");
+  expect(unread.cursor).toBe("2");
+  await unread.return();
+  expect(unread.cursor).toBe("2");
+  expect((await (await arrived(left.cursor)).next()).value).toMatchObject({ text: "line 3" });
+});
