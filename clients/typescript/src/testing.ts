@@ -12,7 +12,7 @@ import { join } from "node:path";
 
 /** Options for starting a server. */
 export interface ServeOptions {
-  /** The program; by default `HERO` of the environment, otherwise `hero` on the path. */
+  /** The program; by default `HERO_BIN` of the environment, or `HERO`, otherwise `hero` on the path. */
   program?: string | undefined;
   /** The address to listen on; by default a free port. */
   listen?: string | undefined;
@@ -20,6 +20,11 @@ export interface ServeOptions {
   data?: string | undefined;
   /** Further arguments, such as `["--login"]`. */
   args?: readonly string[] | undefined;
+  /**
+   * Further variables of its environment; `undefined` removes one. It gets those of this process, except the settings
+   * of hero (`HERO_…`): a test is not to depend on who runs it.
+   */
+  env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Maximum seconds until the server is ready. 60 by default. */
   patience?: number | undefined;
 }
@@ -30,6 +35,8 @@ export interface Served {
   readonly url: string;
   /** The data directory, which contains `hero.sock`. */
   readonly data: string;
+  /** The program that was started. */
+  readonly program: string;
   /** Returns the log. */
   log(): string;
   /** Ends the server, gracefully or at once like a crash. A temporary data directory is deleted. */
@@ -40,16 +47,21 @@ export interface Served {
 /** Maximum number of characters of the log to keep. */
 const KEPT = 256 * 1024;
 
+/** Returns the program that the environment names. */
+const named = (): string => [process.env["HERO_BIN"], process.env["HERO"]].find(Boolean) ?? "hero";
+
 /** Starts `hero serve` and waits until it is ready. */
 export const serve = async (options: ServeOptions = {}): Promise<Served> => {
-  const program = options.program ?? process.env["HERO"] ?? "hero";
+  const program = options.program ?? named();
   const data = options.data ?? (await mkdtemp(join(tmpdir(), "hero-")));
   const args = ["serve", "--listen", options.listen ?? "127.0.0.1:0", "--data", data, ...(options.args ?? [])];
-  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith("HERO_"));
+  const env = { ...Object.fromEntries(own), ...options.env };
+  const child = spawn(program, args, { env, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   const ended = new Promise<string>((resolve) => {
     child.on("error", (error) => {
-      resolve(`${program} cannot be started (${error.message}): build it, and name it in HERO`);
+      resolve(`${program} cannot be started (${error.message}): build it, and name it in HERO_BIN`);
     });
     child.on("exit", (code, signal) => {
       resolve(`${program} ${args.join(" ")} ended with ${code ?? signal ?? "?"}`);
@@ -83,5 +95,5 @@ export const serve = async (options: ServeOptions = {}): Promise<Served> => {
     await stop("SIGKILL");
     throw new Error(`${url}\n${said}`);
   }
-  return { url, data, log: () => said, stop, [Symbol.asyncDispose]: () => stop() };
+  return { url, data, program, log: () => said, stop, [Symbol.asyncDispose]: () => stop() };
 };

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, inject, test } from "vitest";
+import { afterEach, expect, inject, test, vi } from "vitest";
 import { connect, createClient, JobFailed, JobNotFound, LoginRefused, run, wallet } from "../src/index.js";
 import { connectHttp } from "../src/http.js";
 import { serve } from "../src/testing.js";
@@ -14,6 +14,8 @@ import { signer } from "./signer.js";
 import { breaking, failure, numbers, quick, reaches } from "./support.js";
 
 const url = inject("url");
+
+afterEach(() => vi.unstubAllEnvs());
 
 test("a script runs, and its value comes back", async () => {
   using hero = connect(url);
@@ -198,8 +200,8 @@ test("a server with too many connections says so, and takes who waits once anoth
 });
 
 test("a token and a wallet log in, and a wrong token says so", async () => {
-  const program = process.env["HERO"] ?? "hero";
   await using server = await serve({ args: ["--login"] });
+  const { program } = server;
   const at = ["--server", `unix://${server.data}/hero.sock`];
   const say = async (...args: string[]) => (await promisify(execFile)(program, [...args, ...at])).stdout.trim();
   const keyFile = join(server.data, "wallet.key");
@@ -251,4 +253,22 @@ test("calls over HTTP do what those over a WebSocket do, but following", async (
   expect((await failure(hero.jobs.follow("a").next())).message).toMatch(/needs a WebSocket/);
   using nobody = connectHttp("http://127.0.0.1:9", { reconnect: { attempts: 2, minDelay: 0.01 } });
   expect((await failure(nobody.ping())).name).toBe("ConnectionFailed");
+});
+
+test("a server for tests has none of the settings of who runs them, only those that the test gives", async () => {
+  vi.stubEnv("HERO_LOGIN", "true");
+  await using open = await serve();
+  using hero = connect(open.url);
+  expect((await hero.jobs.list()).jobs).toEqual([]);
+  await using closed = await serve({ env: { HERO_LOGIN: "true" } });
+  using refused = connect(closed.url);
+  expect((await failure(refused.jobs.list())).name).toBe("NotAuthenticated");
+});
+
+test("the program of a server for tests is HERO_BIN, otherwise HERO", async () => {
+  vi.stubEnv("HERO_BIN", "/nowhere/bin");
+  vi.stubEnv("HERO", "/nowhere/hero");
+  expect((await failure(serve())).message).toMatch(/^\/nowhere\/bin cannot be started .*HERO_BIN/);
+  vi.stubEnv("HERO_BIN", "");
+  expect((await failure(serve())).message).toMatch(/^\/nowhere\/hero cannot be started/);
 });

@@ -64,8 +64,7 @@ beforeAll(async () => {
   ]);
   await until(async () => (await ask("PING").catch(() => "")) === "PONG");
   server = await open("127.0.0.1:0");
-  const program = process.env["HERO"] ?? "hero";
-  actor = spawn(program, [
+  actor = spawn(server.program, [
     "actor",
     "--redis",
     `unix://${home}/redis.sock`,
