@@ -71,6 +71,7 @@ def files(document: Document) -> dict[str, str]:
         f"{at}methods.ts": methods(document),
         f"{at}groups.ts": groups(document),
         f"{at}limits.ts": limits(document),
+        f"{at}version.ts": version(document),
     }
 
 
@@ -308,6 +309,26 @@ def result_of(method: Method) -> str:
     return f"Promise<{shape(method.result)}>"
 
 
+def sign(document: Document, given: Shape) -> str:
+    """Returns what shows that a result has this shape: its `typeof`, or the name of a member. Empty if nothing does."""
+    match given:
+        case Flag() | Whole() | Number() | Text() | Constant():
+            return "string" if isinstance(given, Constant) else shape(given)
+        case Listing():
+            return "map"
+        case Mapping():
+            return "object"
+        case Named(name):
+            match next(each for each in document.types if each.name == name):
+                case Record(fields=fields):
+                    return next((each.name for each in fields if each.required and not isinstance(each.shape, Choice | Anything)), "object")
+                case Words():
+                    return "string"
+                case Alias(shape=inner):
+                    return sign(document, inner)
+    return ""
+
+
 def callable_(document: Document) -> list[Method]:
     return [each for each in document.calls() if each.name not in BY_HAND]
 
@@ -332,7 +353,7 @@ def methods(document: Document) -> str:
         if method.subscription:
             call = f'follow(client, "{method.name}", "{method.subscription.unsubscribe}", {wire(method)}, options)'
         else:
-            call = f'{SENDERS[method.again]}(client, "{method.name}", {wire(method)}, options)'
+            call = f'{SENDERS[method.again]}(client, "{method.name}", "{sign(document, method.result)}", {wire(method)}, options)'
         body.append(f"{comment(method)}{head}\n  {call};\n")
     used = type_names(document, "".join(body))
     return (
@@ -398,3 +419,11 @@ def limits(document: Document) -> str:
         f"/** The default timeout of a wait, in seconds. */\nexport const defaultWait = {wait.default:g};\n\n"
         f"/** The maximum timeout of one call that waits, in seconds. */\nexport const longestWait = {wait.maximum:g};\n"
     )
+
+
+# ---- version.ts -----------------------------------------------------------------------------------------------------------------------
+
+
+def version(document: Document) -> str:
+    """Prints a file of its own, for code that is loaded separately."""
+    return f"{HEAD}\n/** The version of hero that this client was made for. */\nexport const version = {json.dumps(document.version)};\n"

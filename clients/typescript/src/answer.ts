@@ -1,19 +1,15 @@
-import { RpcError } from "./errors.js";
+import { ProtocolError, RpcError } from "./errors.js";
 import { MethodNotFound, table } from "./generated/errors.js";
-import { version } from "./generated/limits.js";
+import type { Asked } from "./advice.js";
+import { rare } from "./rare.js";
 
 type AnyClass = new (name: string, message: string, code: number, data: unknown, method: string) => RpcError;
 
 /** Returns the error of an answer. */
 export const rpcError = (error: unknown, method: string): RpcError => {
-  const { code = 0, message, data } = Object(error) as { code?: number; message?: string; data?: unknown };
+  const { code = 0, message = code, data } = Object(error) as { code?: number; message?: unknown; data?: unknown };
   const [, name, Class] = table.find(([known]) => known === code) ?? [0, "RpcError", RpcError];
-  let text = String(message ?? code);
-  if ((Class as unknown) === MethodNotFound) {
-    text += `; is the server older than ${version}?`;
-  }
-  if (text.includes("Authorization")) text += "; give `token` or `login`, or set HERO_TOKEN";
-  return new (Class as unknown as AnyClass)(name, text, code, data, method);
+  return new (Class as unknown as AnyClass)(name, String(message), code, data, method);
 };
 
 /** A message of JSON-RPC. Its fields are not checked. */
@@ -37,3 +33,22 @@ export const parse = (text: string): Message | undefined => {
 
 /** Finds the id of the call or subscription at the beginning of a message, where hero writes it. */
 export const beginning = /^.{17,80}?"(?:id":(\d+)|subscription":"?([^",]+))/;
+
+/** Whether a result is one of its call, by its sign: its `typeof`, or the name of a member. */
+export const fits = (result: unknown, sign?: string): boolean =>
+  !sign || typeof result === sign || (Object(result) as Record<string, unknown>)[sign] !== undefined;
+
+/**
+ * Returns the error of a call that was answered with this error, or, without one, with a result of another shape. If
+ * that is a matter of a login or of versions, it says what to do.
+ */
+export const failure = async (client: Asked, method: string, error: unknown): Promise<Error> => {
+  const given =
+    error === undefined ? new ProtocolError(`${method} was answered with something else`) : rpcError(error, method);
+  return given instanceof ProtocolError || given instanceof MethodNotFound || given.message.includes("Authorization")
+    ? rare().then(
+        ({ advise }) => advise(client, method, given),
+        () => given,
+      )
+    : given;
+};

@@ -15,6 +15,11 @@ export interface Sending extends CallOptions {
   again?: boolean | undefined;
   /** Seconds that the server may wait before it answers: `wait_timeout`, which is reduced when the call is repeated. */
   wait?: number | undefined;
+  /**
+   * What shows that the result is one of this call: its `typeof`, or the name of a member. Otherwise the call fails with
+   * a `ProtocolError`.
+   */
+  sign?: string | undefined;
   /** Called when the call is sent. */
   onSent?: (() => void) | undefined;
 }

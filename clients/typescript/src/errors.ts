@@ -171,7 +171,7 @@ export class ClientClosed extends HeroError<"ClientClosed"> {
   }
 }
 
-/** The server sent something other than JSON-RPC, or a message that is too large. */
+/** The server sent something other than JSON-RPC, an answer of another shape, or a message that is too large. */
 export class ProtocolError extends HeroError<"ProtocolError"> {
   constructor(message: string, options?: ErrorOptions) {
     super("ProtocolError", message, options);

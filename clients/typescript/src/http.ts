@@ -1,6 +1,6 @@
 import { addressOf, withToken } from "./address.js";
 import { checked } from "./checked.js";
-import { parse, rpcError } from "./answer.js";
+import { failure, fits, parse } from "./answer.js";
 import { backoff, type Reconnect } from "./backoff.js";
 import { oneLine, readText, redirection } from "./body.js";
 import type { CallOptions, Client, Listener, Sending, Status, Subscribed } from "./client.js";
@@ -98,7 +98,7 @@ export class HttpClient implements Client {
       try {
         const given =
           until && failures > 1 ? { ...params, wait_timeout: Math.max(0, (until - performance.now()) / 1000) } : params;
-        return (await this.#try(method, given, signal, options.onSent)) as never;
+        return (await this.#try(method, given, signal, options)) as never;
       } catch (error) {
         if (this.#closing.signal.aborted) throw new ClientClosed();
         if (options.signal?.aborted) throw options.signal.reason as Error;
@@ -190,24 +190,18 @@ export class HttpClient implements Client {
     return who;
   }
 
-  async #try(
-    method: string,
-    params: object,
-    signal: AbortSignal,
-    onSent?: () => void,
-    isAgain = false,
-  ): Promise<unknown> {
+  async #try(method: string, params: object, signal: AbortSignal, options: Sending, isAgain = false): Promise<unknown> {
     const token = await this.#token(signal);
     const session = this.#session;
-    onSent?.();
+    options.onSent?.();
     try {
-      return await this.#send(method, params, token, signal);
+      return await this.#send(method, params, token, signal, options.sign);
     } catch (error) {
       const refused = error instanceof RpcError && error.code === codes.NotAuthenticated;
       if (!refused || !token) throw error;
       if (this.#session === session) this.#session = undefined;
       // The session has ended early. A call that is refused for this was not carried out.
-      if (this.#options.login && !isAgain) return this.#try(method, params, signal, onSent, true);
+      if (this.#options.login && !isAgain) return this.#try(method, params, signal, options, true);
       const hint = this.#options.login ? "nor one of a new login" : "make another one (hero token create)";
       throw new LoginRefused(`the server at ${this.url} does not take this token (${error.message}): ${hint}`, {
         cause: error,
@@ -215,7 +209,13 @@ export class HttpClient implements Client {
     }
   }
 
-  async #send(method: string, params: object, token: string | undefined, signal: AbortSignal): Promise<unknown> {
+  async #send(
+    method: string,
+    params: object,
+    token: string | undefined,
+    signal: AbortSignal,
+    sign?: string,
+  ): Promise<unknown> {
     const id = ++this.#ids;
     // Parameters that cannot be sent throw their own error here.
     const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
@@ -247,10 +247,14 @@ export class HttpClient implements Client {
       throw new ProtocolError(`the answer to ${method} has more than ${this.maxMessage} bytes, more than maxMessage`);
     }
     const answer = parse(text);
-    if (answer?.jsonrpc && answer.error !== undefined) throw rpcError(answer.error, method);
-    if (answer?.jsonrpc && answer.id === id) {
-      this.#set({ state: "open" });
-      return answer.result;
+    if (answer?.jsonrpc && (answer.error !== undefined || answer.id === id)) {
+      if (answer.error === undefined) {
+        this.#set({ state: "open" });
+        if (fits(answer.result, sign)) return answer.result;
+      }
+      const call = (named: string) =>
+        this.#send(named, {}, token, AbortSignal.any([signal, AbortSignal.timeout(5_000)]));
+      throw await failure({ url: this.url, call }, method, answer.error);
     }
     const shown = oneLine(text);
     const passes = passing(this.url, status, shown);

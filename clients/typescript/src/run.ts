@@ -1,6 +1,6 @@
 import { checker, type CheckOptions } from "./schema.js";
 import type { CallOptions, Client, Sending } from "./client.js";
-import { CallTimeout, NotStopped, ProtocolError } from "./errors.js";
+import { CallTimeout, NotStopped } from "./errors.js";
 import { WaitTimeout } from "./generated/errors.js";
 import { defaultWait } from "./generated/limits.js";
 import type {
@@ -15,6 +15,7 @@ import type {
 } from "./generated/types.js";
 import { key } from "./key.js";
 import { needNumbers } from "./numbers.js";
+import { rare } from "./rare.js";
 
 /** The result of a job, with the type of its value. */
 export type TypedResult<T> = Omit<JobResult, "value"> & {
@@ -66,6 +67,7 @@ const wait = async (
     const sending: Sending = {
       again: !method || params.idempotency_key !== null,
       wait: slice,
+      sign: `${of}_id`,
       signal,
       callTimeout: callTimeout && Math.max(0, callTimeout - passed()),
       onSent: () => (sent = true),
@@ -93,7 +95,7 @@ const wait = async (
 
 /** Stops a job or flow after its wait was aborted. The code for that is loaded on demand. */
 const stop = async (client: Client, of: "job" | "flow", params: Params, named: boolean): Promise<void> => {
-  const failed = await import("./stop.js").then(
+  const failed = await rare().then(
     (loaded) => loaded.stop(client, of, params, named),
     (cause: unknown) => ({ jobId: undefined, cause }),
   );
@@ -120,7 +122,6 @@ const withKey = (params: Params, needed: object): Params => {
 const typed = async <T>(result: () => Promise<unknown>, schema: CheckOptions<T>["schema"]): Promise<TypedResult<T>> => {
   const check = schema && (await checker(schema));
   const job = (await result()) as JobResult;
-  if (Object(job) !== job) throw new ProtocolError("the result of a job is no object");
   if (!("value" in job)) job.value = job.output;
   if (check) job.value = await check(job.value, `the value of job ${job.job_id}`);
   return job as TypedResult<T>;
@@ -161,7 +162,7 @@ export const getResult = <T = unknown>(
 ): Promise<TypedResult<T>> => {
   const { schema, signal, callTimeout, ...rest } = options;
   return typed(
-    () => client.call("get_result", { ...rest, job_id: jobId }, { again: true, signal, callTimeout }),
+    () => client.call("get_result", { ...rest, job_id: jobId }, { again: true, sign: "job_id", signal, callTimeout }),
     schema,
   );
 };

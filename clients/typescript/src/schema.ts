@@ -1,4 +1,5 @@
 import { SchemaMismatch } from "./errors.js";
+import { rare } from "./rare.js";
 
 /**
  * A schema of any library that implements Standard Schema (https://standardschema.dev), such as Zod, Valibot or
@@ -29,4 +30,4 @@ export type Check<T> = (value: unknown, what: string) => Promise<T>;
 
 /** Returns the check for a schema, before anything is sent. The code is loaded on demand. */
 export const checker = async <T>(schema: Schema<T>): Promise<Check<T>> =>
-  (await import("./check.js")).checker(SchemaMismatch, schema);
+  (await rare()).checker(SchemaMismatch, schema);

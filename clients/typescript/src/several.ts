@@ -10,7 +10,7 @@ import { key } from "./key.js";
 export const createJobs = (client: Client, jobs: JobSpecInput[], options?: CallOptions): Promise<string[]> => {
   const keyed = !jobs.some((job) => job.job_id !== undefined && job.idempotency_key === undefined);
   const given = keyed ? jobs.map((job) => ({ ...job, idempotency_key: job.idempotency_key ?? key() })) : jobs;
-  return client.call("create_jobs", { jobs: given }, { ...options, again: keyed });
+  return client.call("create_jobs", { jobs: given }, { ...options, again: keyed, sign: "map" });
 };
 
 /** Returns an object of a collection, optionally typed and checked. */
@@ -34,7 +34,11 @@ export const findObjects = async <T = unknown>(
 ): Promise<Omit<ObjectPage, "objects"> & { objects: T[] }> => {
   const { schema, signal, callTimeout, ...rest } = options;
   const check = schema && (await checker(schema));
-  const page = await client.call("find_objects", { ...rest, collection }, { again: true, signal, callTimeout });
+  const page = await client.call(
+    "find_objects",
+    { ...rest, collection },
+    { again: true, sign: "objects", signal, callTimeout },
+  );
   if (!check) return page as typeof page & { objects: T[] };
   const objects = await Promise.all(page.objects.map((object) => check(object, `an object of ${collection}`)));
   return { ...page, objects };

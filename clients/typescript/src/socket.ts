@@ -1,4 +1,4 @@
-import { beginning, parse, rpcError } from "./answer.js";
+import { beginning, failure, fits, type Message, parse, rpcError } from "./answer.js";
 import { backoff } from "./backoff.js";
 import type { Client, Listener, Sending, Status, Subscribed } from "./client.js";
 import { ClientClosed, ConnectionFailed, LoginRefused, ProtocolError, TooManyCalls } from "./errors.js";
@@ -87,7 +87,7 @@ export class SocketClient implements Client {
       this.#listeners.set((mine = String(id)), listener);
       listener.opened();
     };
-    await this.call(method, params, { ...options, again: true, adopt, unsubscribe } as Opening);
+    await this.call(method, params, { ...options, again: true, sign: "string", adopt, unsubscribe } as Opening);
     return {
       end: () => {
         // A connection that ended has taken its listeners with it.
@@ -181,12 +181,14 @@ export class SocketClient implements Client {
     call.options.onSent?.();
   }
 
-  #settle(call: Call, message: { result?: unknown; error?: unknown }): void {
-    this.#calls.delete(call.id);
-    call.clear?.();
-    if (message.error !== undefined) return call.reject(rpcError(message.error, call.method));
-    call.options.adopt?.(message.result);
-    call.resolve(message.result as never);
+  #settle({ id, method, options, clear, resolve, reject }: Call, { result, error }: Message): void {
+    this.#calls.delete(id);
+    clear?.();
+    if (error === undefined && fits(result, options.sign)) {
+      options.adopt?.(result);
+      return resolve(result as never);
+    }
+    void failure(this, method, error).then(reject);
   }
 
   /** Fails everything that is pending. A watcher of the status may already make the next call. */

@@ -1,4 +1,5 @@
 import { after, needNumbers } from "./numbers.js";
+import { rare } from "./rare.js";
 import { type Channel, type Ear, Refusal, type Transport } from "./transport.js";
 
 /** A token, or a function that returns the token for the next connection. */
@@ -54,7 +55,7 @@ export const webSocket = (address: string, options: WebSocketOptions = {}): Tran
         failed = error;
       }
       // The code that finds the reason is loaded on demand.
-      throw await import("./explain.js").then(
+      throw await rare().then(
         ({ explain }) => explain(Refusal, url, token, seconds, failed),
         (cause: unknown) => new Error(`no connection to ${url}`, { cause }),
       );

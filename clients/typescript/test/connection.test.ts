@@ -105,16 +105,6 @@ test("a server of WebSockets that speaks something else is shown with what it sa
   expect((await failure(other.ping())).message).toMatch(/Welcome!/);
 });
 
-test("an older server is told by the call that it does not have", async () => {
-  await using old = await fake(({ id, method }, socket) => {
-    socket.send(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: `there is no ${method}` } }));
-  });
-  using hero = connect(old.url);
-  const error = await failure(hero.functions.list());
-  expect(error.name).toBe("MethodNotFound");
-  expect(error.message).toMatch(/is the server older than \d/);
-});
-
 test("a token that is not taken says so, and is not tried again", async () => {
   const web = createServer((_, response) =>
     response.writeHead(401).end('{"jsonrpc":"2.0","id":null,"error":{"code":1005,"message":"no such token"}}'),

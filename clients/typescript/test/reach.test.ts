@@ -7,6 +7,7 @@ import { memory } from "../src/memory.js";
 interface Document {
   methods: {
     name: string;
+    examples: { result: { value: unknown } }[];
     params: { name: string; required?: boolean }[];
     "x-subscription"?: { unsubscribe: string };
   }[];
@@ -48,6 +49,30 @@ const members = function* (object: object): Iterable<(...values: unknown[]) => u
     }
   }
 };
+
+/** Calls every method of the object, each answered by its example. Returns the errors of the client itself. */
+const misfits = async (answerOf: (example: unknown) => unknown): Promise<string[]> => {
+  const examples = new Map(document.methods.map(({ name, examples }) => [name, examples[0]?.result.value]));
+  const client = new all.SocketClient(memory((method) => answerOf(examples.get(method))));
+  const errors: string[] = [];
+  for (const call of members(new all.Hero(client))) {
+    const result = call(...Array.from({ length: 4 }, () => [{}] as unknown));
+    if (result instanceof all.Following) await result.return();
+    else
+      await Promise.resolve(result).catch((error: unknown) => {
+        if (error instanceof all.ProtocolError) errors.push(error.message);
+      });
+  }
+  client.close();
+  return errors;
+};
+
+test("every call takes the answer of its example, and tells an answer that is none", async () => {
+  expect(await misfits((example) => example)).toEqual([]);
+  const told = await misfits(() => null);
+  // Some calls have any value as their result.
+  expect(told.length).toBeGreaterThan(names.length / 2);
+});
 
 test("the object reaches every call and every subscription, with what each has to be given", async () => {
   const seen = await asked((client) => members(new all.Hero(client)));

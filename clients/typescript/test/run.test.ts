@@ -164,12 +164,6 @@ test("what is no schema is refused before anything is sent", async () => {
   expect(sent).toEqual([]);
 });
 
-test.each([null, "text", 42])("a result that is no object (%j) is told as such", async (odd) => {
-  using hero = connectMemory(() => odd);
-  for (const call of [hero.run("1"), hero.jobs.wait("j"), hero.jobs.result("j")])
-    expect(await failure(call)).toMatchObject({ name: "ProtocolError", message: "the result of a job is no object" });
-});
-
 test("an engine that gives no value gives its output as text", async () => {
   using hero = connectMemory({ run_and_wait: () => ({ job_id: "j", status: "finished", output: "42", attempt: 1 }) });
   expect(await hero.run("echo 42", { script_type: "bash" })).toBe("42");

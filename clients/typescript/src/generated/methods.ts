@@ -113,7 +113,7 @@ export const createJob = (
   script: string,
   options?: CreateJobOptions & CallOptions,
 ): Promise<string> =>
-  create(client, "create_job", { script }, options);
+  create(client, "create_job", "string", { script }, options);
 
 /**
  * Starts a job that was created. Gives the status it has then.
@@ -126,7 +126,7 @@ export const startJob = (
   jobId: string,
   options?: StartJobOptions & CallOptions,
 ): Promise<JobStatus> =>
-  change(client, "start_job", { job_id: jobId }, options);
+  change(client, "start_job", "string", { job_id: jobId }, options);
 
 /**
  * Stops a job that has not ended. Gives the status it has then. A running script gets one second to
@@ -140,7 +140,7 @@ export const stopJob = (
   jobId: string,
   options?: StopJobOptions & CallOptions,
 ): Promise<JobStatus> =>
-  change(client, "stop_job", { job_id: jobId }, options);
+  change(client, "stop_job", "string", { job_id: jobId }, options);
 
 /**
  * Runs a job again that has ended. Gives the status it has then. Its attempts count on, its retries
@@ -155,7 +155,7 @@ export const retryJob = (
   jobId: string,
   options?: RetryJobOptions & CallOptions,
 ): Promise<JobStatus> =>
-  change(client, "retry_job", { job_id: jobId }, options);
+  change(client, "retry_job", "string", { job_id: jobId }, options);
 
 /** Gives the status of a job. */
 export const getStatus = (
@@ -163,7 +163,7 @@ export const getStatus = (
   jobId: string,
   options?: GetStatusOptions & CallOptions,
 ): Promise<JobStatus> =>
-  read(client, "get_status", { job_id: jobId }, options);
+  read(client, "get_status", "string", { job_id: jobId }, options);
 
 /** Gives everything that is known of a job. */
 export const getJob = (
@@ -171,7 +171,7 @@ export const getJob = (
   jobId: string,
   options?: GetJobOptions & CallOptions,
 ): Promise<Job> =>
-  read(client, "get_job", { job_id: jobId }, options);
+  read(client, "get_job", "job_id", { job_id: jobId }, options);
 
 /**
  * Gives log lines of a job, the oldest first. A page ends after about a megabyte, too: it may have
@@ -183,7 +183,7 @@ export const getLogs = (
   jobId: string,
   options?: GetLogsOptions & CallOptions,
 ): Promise<LogPage> =>
-  read(client, "get_logs", { job_id: jobId }, options);
+  read(client, "get_logs", "lines", { job_id: jobId }, options);
 
 /**
  * Lists jobs, the newest first. A page can have fewer jobs than asked for, or none, and still not
@@ -194,7 +194,7 @@ export const listJobs = (
   client: Client,
   options?: ListJobsOptions & CallOptions,
 ): Promise<JobPage> =>
-  read(client, "list_jobs", {}, options);
+  read(client, "list_jobs", "jobs", {}, options);
 
 /**
  * Has a job be seen in Redis as the coordinator's specification has it, too. Gives the key:
@@ -209,7 +209,7 @@ export const numberJob = (
   jobId: string,
   options?: NumberJobOptions & CallOptions,
 ): Promise<string> =>
-  change(client, "number_job", { job_id: jobId }, options);
+  change(client, "number_job", "string", { job_id: jobId }, options);
 
 /**
  * Deletes a job that does not run, with its log. Gives true.
@@ -222,7 +222,7 @@ export const deleteJob = (
   jobId: string,
   options?: DeleteJobOptions & CallOptions,
 ): Promise<boolean> =>
-  change(client, "delete_job", { job_id: jobId }, options);
+  change(client, "delete_job", "boolean", { job_id: jobId }, options);
 
 /**
  * Says why a job does not run now, or how it ended: in a word, in a sentence, and with the facts
@@ -233,7 +233,7 @@ export const explainJob = (
   jobId: string,
   options?: ExplainJobOptions & CallOptions,
 ): Promise<Explanation> =>
-  read(client, "explain_job", { job_id: jobId }, options);
+  read(client, "explain_job", "job_id", { job_id: jobId }, options);
 
 /**
  * Makes a flow: jobs by their names, which wait for each other as `depends_on` says. Gives its
@@ -246,7 +246,7 @@ export const createFlow = (
   jobs: Record<string, FlowJobSpec>,
   options?: CreateFlowOptions & CallOptions,
 ): Promise<number> =>
-  create(client, "create_flow", { jobs }, options);
+  create(client, "create_flow", "number", { jobs }, options);
 
 /**
  * Starts a flow that was made. Gives its status.
@@ -259,7 +259,7 @@ export const startFlow = (
   flowId: number,
   options?: StartFlowOptions & CallOptions,
 ): Promise<FlowStatus> =>
-  change(client, "start_flow", { flow_id: flowId }, options);
+  change(client, "start_flow", "string", { flow_id: flowId }, options);
 
 /**
  * Gives all that is known of a flow: its status, each of its jobs with its times, what they gave,
@@ -270,7 +270,7 @@ export const getFlow = (
   flowId: number,
   options?: GetFlowOptions & CallOptions,
 ): Promise<Flow> =>
-  read(client, "get_flow", { flow_id: flowId }, options);
+  read(client, "get_flow", "flow_id", { flow_id: flowId }, options);
 
 /**
  * Lists flows, the newest first. A page can have fewer flows than asked for, or none, and still not
@@ -280,7 +280,7 @@ export const listFlows = (
   client: Client,
   options?: ListFlowsOptions & CallOptions,
 ): Promise<FlowPage> =>
-  read(client, "list_flows", {}, options);
+  read(client, "list_flows", "flows", {}, options);
 
 /**
  * Stops all jobs of a flow that have not ended. Gives the status of the flow, whose running scripts
@@ -294,7 +294,7 @@ export const stopFlow = (
   flowId: number,
   options?: StopFlowOptions & CallOptions,
 ): Promise<FlowStatus> =>
-  change(client, "stop_flow", { flow_id: flowId }, options);
+  change(client, "stop_flow", "string", { flow_id: flowId }, options);
 
 /**
  * Runs those jobs of a flow again that ended in error, with all that never ran because of them.
@@ -308,7 +308,7 @@ export const retryFlow = (
   flowId: number,
   options?: RetryFlowOptions & CallOptions,
 ): Promise<FlowStatus> =>
-  change(client, "retry_flow", { flow_id: flowId }, options);
+  change(client, "retry_flow", "string", { flow_id: flowId }, options);
 
 /**
  * Deletes a flow that does not run, with its jobs. Gives true.
@@ -321,7 +321,7 @@ export const deleteFlow = (
   flowId: number,
   options?: DeleteFlowOptions & CallOptions,
 ): Promise<boolean> =>
-  change(client, "delete_flow", { flow_id: flowId }, options);
+  change(client, "delete_flow", "boolean", { flow_id: flowId }, options);
 
 /**
  * Has a job run again and again, by `cron` or `every` so many seconds. Gives the schedule, with its
@@ -337,7 +337,7 @@ export const createSchedule = (
   job: JobSpecInput,
   options?: CreateScheduleOptions & CallOptions,
 ): Promise<Schedule> =>
-  create(client, "create_schedule", { job }, options);
+  create(client, "create_schedule", "schedule_id", { job }, options);
 
 /**
  * Lists schedules in the order of their next runs. A schedule that runs meanwhile may be on two
@@ -348,7 +348,7 @@ export const listSchedules = (
   client: Client,
   options?: ListSchedulesOptions & CallOptions,
 ): Promise<SchedulePage> =>
-  read(client, "list_schedules", {}, options);
+  read(client, "list_schedules", "schedules", {}, options);
 
 /**
  * Deletes a schedule. Jobs that it has made stay. Gives true.
@@ -361,7 +361,7 @@ export const deleteSchedule = (
   scheduleId: string,
   options?: DeleteScheduleOptions & CallOptions,
 ): Promise<boolean> =>
-  change(client, "delete_schedule", { schedule_id: scheduleId }, options);
+  change(client, "delete_schedule", "boolean", { schedule_id: scheduleId }, options);
 
 /**
  * Stores an object in a collection, in place of one with the same id. Gives its id. The id is its
@@ -379,7 +379,7 @@ export const setObject = (
   object: Record<string, unknown>,
   options?: SetObjectOptions & CallOptions,
 ): Promise<string> =>
-  change(client, "set_object", { collection, object }, options);
+  change(client, "set_object", "string", { collection, object }, options);
 
 /**
  * Deletes an object. Gives whether there was one.
@@ -393,7 +393,7 @@ export const deleteObject = (
   id: string,
   options?: DeleteObjectOptions & CallOptions,
 ): Promise<boolean> =>
-  change(client, "delete_object", { collection, id }, options);
+  change(client, "delete_object", "boolean", { collection, id }, options);
 
 /**
  * Lists the collections of objects in the order of their names, each with how many objects it has,
@@ -403,7 +403,7 @@ export const listCollections = (
   client: Client,
   options?: ListCollectionsOptions & CallOptions,
 ): Promise<Collection[]> =>
-  read(client, "list_collections", {}, options);
+  read(client, "list_collections", "map", {}, options);
 
 /**
  * Deletes a collection with all its objects and indexes. Gives how many objects there were; `null`
@@ -417,7 +417,7 @@ export const dropCollection = (
   collection: string,
   options?: DropCollectionOptions & CallOptions,
 ): Promise<number | null> =>
-  change(client, "drop_collection", { collection }, options);
+  change(client, "drop_collection", "", { collection }, options);
 
 /**
  * Makes an identity: somebody who may be given tokens, and rights in contexts.
@@ -429,7 +429,7 @@ export const createIdentity = (
   client: Client,
   options?: CreateIdentityOptions & CallOptions,
 ): Promise<Identity> =>
-  change(client, "create_identity", {}, options);
+  change(client, "create_identity", "identity_id", {}, options);
 
 /**
  * Changes an identity: what is given takes the place of what was there.
@@ -442,7 +442,7 @@ export const updateIdentity = (
   identityId: number,
   options?: UpdateIdentityOptions & CallOptions,
 ): Promise<Identity> =>
-  change(client, "update_identity", { identity_id: identityId }, options);
+  change(client, "update_identity", "identity_id", { identity_id: identityId }, options);
 
 /**
  * Gives an identity. Where callers log in: yourself, or one that has a role in a context in which
@@ -453,7 +453,7 @@ export const getIdentity = (
   identityId: number,
   options?: CallOptions,
 ): Promise<Identity> =>
-  read(client, "get_identity", { identity_id: identityId }, options);
+  read(client, "get_identity", "identity_id", { identity_id: identityId }, options);
 
 /**
  * Lists identities in the order of their numbers. Where callers log in: yourself, and those that
@@ -464,7 +464,7 @@ export const listIdentities = (
   client: Client,
   options?: ListIdentitiesOptions & CallOptions,
 ): Promise<IdentityPage> =>
-  read(client, "list_identities", {}, options);
+  read(client, "list_identities", "identities", {}, options);
 
 /**
  * Deletes an identity with its tokens: whoever has shown one is logged out. Its number is never
@@ -478,11 +478,11 @@ export const deleteIdentity = (
   identityId: number,
   options?: CallOptions,
 ): Promise<boolean> =>
-  change(client, "delete_identity", { identity_id: identityId }, options);
+  change(client, "delete_identity", "boolean", { identity_id: identityId }, options);
 
 /** Tells who makes the call, and what it may do. */
 export const whoami = (client: Client, options?: CallOptions): Promise<Who> =>
-  read(client, "whoami", {}, options);
+  read(client, "whoami", "operator", {}, options);
 
 /**
  * Gives a nonce to sign, with which `authenticate` logs in: `hero:{host}:{random}:{expiry}`. It is
@@ -495,7 +495,7 @@ export const fetchNonce = (
   pubkey: string,
   options?: CallOptions,
 ): Promise<string> =>
-  read(client, "fetch_nonce", { pubkey }, options);
+  read(client, "fetch_nonce", "string", { pubkey }, options);
 
 /**
  * Logs in by a nonce that was signed, as an Ethereum personal message. Gives a token, which goes
@@ -513,7 +513,7 @@ export const authenticate = (
   nonce: string,
   options?: CallOptions,
 ): Promise<LoggedIn> =>
-  change(client, "authenticate", { pubkey, signature, nonce }, options);
+  change(client, "authenticate", "identity_id", { pubkey, signature, nonce }, options);
 
 /**
  * Makes a token of an identity. Its `secret` is told only now: it goes into `Authorization: Bearer
@@ -529,7 +529,7 @@ export const createToken = (
   identityId: number,
   options?: CreateTokenOptions & CallOptions,
 ): Promise<NewToken> =>
-  change(client, "create_token", { identity_id: identityId }, options);
+  change(client, "create_token", "token_id", { identity_id: identityId }, options);
 
 /**
  * Has the connection go on with this token: a new one, before that by which it has logged in ends.
@@ -547,7 +547,7 @@ export const presentToken = (
   token: string,
   options?: CallOptions,
 ): Promise<Presented> =>
-  change(client, "present_token", { token }, options);
+  change(client, "present_token", "identity_id", { token }, options);
 
 /** Lists the tokens of an identity that have not ended, the oldest first. */
 export const listTokens = (
@@ -555,7 +555,7 @@ export const listTokens = (
   identityId: number,
   options?: CallOptions,
 ): Promise<Token[]> =>
-  read(client, "list_tokens", { identity_id: identityId }, options);
+  read(client, "list_tokens", "map", { identity_id: identityId }, options);
 
 /**
  * Revokes a token: whoever has shown it is logged out at once, also on connections that are open.
@@ -569,7 +569,7 @@ export const revokeToken = (
   tokenId: string,
   options?: CallOptions,
 ): Promise<boolean> =>
-  change(client, "revoke_token", { token_id: tokenId }, options);
+  change(client, "revoke_token", "boolean", { token_id: tokenId }, options);
 
 /**
  * Makes a context: a tenant with a database, jobs, objects and files of its own. It takes calls at
@@ -582,7 +582,7 @@ export const createContext = (
   client: Client,
   options?: CreateContextOptions & CallOptions,
 ): Promise<Context> =>
-  change(client, "create_context", {}, options);
+  change(client, "create_context", "context_id", {}, options);
 
 /**
  * Changes a context. What is not given stays. Limits are the operator's to set; 0 takes one away.
@@ -596,14 +596,14 @@ export const updateContext = (
   client: Client,
   options?: UpdateContextOptions & CallOptions,
 ): Promise<Context> =>
-  change(client, "update_context", {}, options);
+  change(client, "update_context", "context_id", {}, options);
 
 /** Gives a context: who may do what in it, and what may be used there. */
 export const getContext = (
   client: Client,
   options?: GetContextOptions & CallOptions,
 ): Promise<Context> =>
-  read(client, "get_context", {}, options);
+  read(client, "get_context", "context_id", {}, options);
 
 /**
  * Lists contexts in the order of their numbers: those in which the caller has a role, or all for
@@ -613,7 +613,7 @@ export const listContexts = (
   client: Client,
   options?: ListContextsOptions & CallOptions,
 ): Promise<ContextPage> =>
-  read(client, "list_contexts", {}, options);
+  read(client, "list_contexts", "contexts", {}, options);
 
 /**
  * Deletes a context with everything in it, for good. Its number is never given again. Gives true:
@@ -627,7 +627,7 @@ export const deleteContext = (
   contextId: number,
   options?: DeleteContextOptions & CallOptions,
 ): Promise<boolean> =>
-  change(client, "delete_context", { context_id: contextId }, options);
+  change(client, "delete_context", "boolean", { context_id: contextId }, options);
 
 /**
  * Gives an identity a role in a context. Gives who may do what there now. It holds at once on this
@@ -642,7 +642,7 @@ export const grant = (
   role: Role,
   options?: GrantOptions & CallOptions,
 ): Promise<Context> =>
-  change(client, "grant", { identity_id: identityId, role }, options);
+  change(client, "grant", "context_id", { identity_id: identityId, role }, options);
 
 /**
  * Takes a role in a context from an identity. Gives who may do what there now. It holds at once on
@@ -657,7 +657,7 @@ export const revoke = (
   role: Role,
   options?: RevokeOptions & CallOptions,
 ): Promise<Context> =>
-  change(client, "revoke", { identity_id: identityId, role }, options);
+  change(client, "revoke", "context_id", { identity_id: identityId, role }, options);
 
 /**
  * Makes a runner: it runs the jobs of its script type whose `group` is `runner{runner_id}`. A local
@@ -671,7 +671,7 @@ export const createRunner = (
   scriptType: string,
   options?: CreateRunnerOptions & CallOptions,
 ): Promise<Runner> =>
-  change(client, "create_runner", { script_type: scriptType }, options);
+  change(client, "create_runner", "runner_id", { script_type: scriptType }, options);
 
 /**
  * Changes a runner: what is given takes the place of what was there.
@@ -684,7 +684,7 @@ export const updateRunner = (
   runnerId: number,
   options?: UpdateRunnerOptions & CallOptions,
 ): Promise<Runner> =>
-  change(client, "update_runner", { runner_id: runnerId }, options);
+  change(client, "update_runner", "runner_id", { runner_id: runnerId }, options);
 
 /** Gives a runner. */
 export const getRunner = (
@@ -692,14 +692,14 @@ export const getRunner = (
   runnerId: number,
   options?: GetRunnerOptions & CallOptions,
 ): Promise<Runner> =>
-  read(client, "get_runner", { runner_id: runnerId }, options);
+  read(client, "get_runner", "runner_id", { runner_id: runnerId }, options);
 
 /** Lists runners in the order of their numbers. */
 export const listRunners = (
   client: Client,
   options?: ListRunnersOptions & CallOptions,
 ): Promise<RunnerPage> =>
-  read(client, "list_runners", {}, options);
+  read(client, "list_runners", "runners", {}, options);
 
 /**
  * Deletes a runner. Its jobs stay in their queue, and its number is never given again. Gives true.
@@ -712,7 +712,7 @@ export const deleteRunner = (
   runnerId: number,
   options?: DeleteRunnerOptions & CallOptions,
 ): Promise<boolean> =>
-  change(client, "delete_runner", { runner_id: runnerId }, options);
+  change(client, "delete_runner", "boolean", { runner_id: runnerId }, options);
 
 /**
  * Sends a message: it is stored and brought to the other side in the background, and its status
@@ -726,7 +726,7 @@ export const sendMessage = (
   client: Client,
   options?: SendMessageOptions & CallOptions,
 ): Promise<Message> =>
-  change(client, "send_message", {}, options);
+  change(client, "send_message", "caller_id", {}, options);
 
 /**
  * Asks who is at an address: the way there, the key of the node that answers, its clock, and how
@@ -740,7 +740,7 @@ export const pingNode = (
   address: string,
   options?: PingNodeOptions & CallOptions,
 ): Promise<Pong> =>
-  change(client, "ping_node", { address }, options);
+  change(client, "ping_node", "route", { address }, options);
 
 /** Gives a message. */
 export const getMessage = (
@@ -749,7 +749,7 @@ export const getMessage = (
   messageId: number,
   options?: GetMessageOptions & CallOptions,
 ): Promise<Message> =>
-  read(client, "get_message", { caller_id: callerId, message_id: messageId }, options);
+  read(client, "get_message", "caller_id", { caller_id: callerId, message_id: messageId }, options);
 
 /**
  * Lists messages that came and were not fetched, or that are to go out, those that are taken first
@@ -760,7 +760,7 @@ export const listMessages = (
   client: Client,
   options?: ListMessagesOptions & CallOptions,
 ): Promise<MessagePage> =>
-  read(client, "list_messages", {}, options);
+  read(client, "list_messages", "messages", {}, options);
 
 /**
  * Notes that the owner of a message that came has it: it is not listed any more. Gives the message.
@@ -775,7 +775,7 @@ export const acknowledgeMessage = (
   messageId: number,
   options?: AcknowledgeMessageOptions & CallOptions,
 ): Promise<Message> =>
-  change(client, "acknowledge_message", { caller_id: callerId, message_id: messageId }, options);
+  change(client, "acknowledge_message", "caller_id", { caller_id: callerId, message_id: messageId }, options);
 
 /**
  * Deletes a message whose result nobody awaits. Gives true.
@@ -789,7 +789,7 @@ export const deleteMessage = (
   messageId: number,
   options?: DeleteMessageOptions & CallOptions,
 ): Promise<boolean> =>
-  change(client, "delete_message", { caller_id: callerId, message_id: messageId }, options);
+  change(client, "delete_message", "boolean", { caller_id: callerId, message_id: messageId }, options);
 
 /**
  * Lists the live actors, with what each may do and how it is confined. Actors of other programs
@@ -800,7 +800,7 @@ export const listActors = (
   client: Client,
   options?: ListActorsOptions & CallOptions,
 ): Promise<Actor[]> =>
-  read(client, "list_actors", {}, options);
+  read(client, "list_actors", "map", {}, options);
 
 /**
  * Lists the functions that scripts have besides those of their language, with what each takes and
@@ -810,7 +810,7 @@ export const listFunctions = (
   client: Client,
   options?: ListFunctionsOptions & CallOptions,
 ): Promise<ScriptFunction[]> =>
-  read(client, "list_functions", {}, options);
+  read(client, "list_functions", "map", {}, options);
 
 /**
  * Compiles a script without running it, and says what is wrong with it, and where, unknown
@@ -823,14 +823,14 @@ export const checkScript = (
   script: string,
   options?: CheckScriptOptions & CallOptions,
 ): Promise<ScriptCheck> =>
-  read(client, "check_script", { script }, options);
+  read(client, "check_script", "object", { script }, options);
 
 /** Lists the work queues, with how many jobs wait in each and how many actors take from it. */
 export const listQueues = (
   client: Client,
   options?: ListQueuesOptions & CallOptions,
 ): Promise<QueueInfo[]> =>
-  read(client, "list_queues", {}, options);
+  read(client, "list_queues", "map", {}, options);
 
 /**
  * Has nothing taken from one queue, in any priority, until it is resumed. Gives true. Running jobs
@@ -845,7 +845,7 @@ export const pauseQueue = (
   scriptType: string,
   options?: PauseQueueOptions & CallOptions,
 ): Promise<boolean> =>
-  change(client, "pause_queue", { script_type: scriptType }, options);
+  change(client, "pause_queue", "boolean", { script_type: scriptType }, options);
 
 /**
  * Has a paused queue served again, at once. Gives true, also if it was not paused; a type that
@@ -859,18 +859,18 @@ export const resumeQueue = (
   scriptType: string,
   options?: ResumeQueueOptions & CallOptions,
 ): Promise<boolean> =>
-  change(client, "resume_queue", { script_type: scriptType }, options);
+  change(client, "resume_queue", "boolean", { script_type: scriptType }, options);
 
 /** Tells what this server is, what it serves, how its store is and which limits hold. */
 export const serverInfo = (client: Client, options?: CallOptions): Promise<ServerDetails> =>
-  read(client, "server_info", {}, options);
+  read(client, "server_info", "name", {}, options);
 
 /**
  * Answers `pong`. Keeps a connection alive where WebSocket pings cannot be sent, and measures the
  * way.
  */
 export const ping = (client: Client, options?: CallOptions): Promise<string> =>
-  read(client, "ping", {}, options);
+  read(client, "ping", "string", {}, options);
 
 /** Follows a job to its end. Without a cursor the first item is the present state. */
 export const followJob = (
@@ -926,4 +926,4 @@ export const drainServer = (
   client: Client,
   options?: DrainServerOptions & CallOptions,
 ): Promise<Draining> =>
-  change(client, "drain_server", {}, options);
+  change(client, "drain_server", "running", {}, options);
