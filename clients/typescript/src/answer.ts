@@ -1,5 +1,5 @@
 import { ProtocolError, RpcError } from "./errors.js";
-import { MethodNotFound, table } from "./generated/errors.js";
+import { table } from "./generated/errors.js";
 import type { Asked } from "./advice.js";
 import { rare } from "./rare.js";
 
@@ -38,14 +38,16 @@ export const beginning = /^.{17,80}?"(?:id":(\d+)|subscription":"?([^",]+))/;
 export const fits = (result: unknown, sign?: string): boolean =>
   !sign || typeof result === sign || (Object(result) as Record<string, unknown>)[sign] !== undefined;
 
+/** The errors about which there is advice, by their names and messages. */
+const ADVISED = /^MethodNotFound|^ProtocolError|Authorization/;
+
 /**
  * Returns the error of a call that was answered with this error, or, without one, with a result of another shape. If
  * that is a matter of a login or of versions, it says what to do.
  */
 export const failure = async (client: Asked, method: string, error: unknown): Promise<Error> => {
-  const given =
-    error === undefined ? new ProtocolError(`${method} was answered with something else`) : rpcError(error, method);
-  return given instanceof ProtocolError || given instanceof MethodNotFound || given.message.includes("Authorization")
+  const given = error === undefined ? new ProtocolError(`strange answer to ${method}`) : rpcError(error, method);
+  return ADVISED.test(String(given))
     ? rare().then(
         ({ advise }) => advise(client, method, given),
         () => given,

@@ -11,8 +11,11 @@ export interface CallOptions {
 
 /** How a call is sent. The functions of this package set this for their calls. */
 export interface Sending extends CallOptions {
-  /** Whether the call may be repeated if the connection ends before its answer: it changes nothing, or has a key. */
-  again?: boolean | undefined;
+  /**
+   * Whether the call may be repeated if the connection ends before its answer: it changes nothing, or has a key. If it
+   * is given up nevertheless, its outcome is unknown if it was sent and is `keyed`, or waits for what is `begun`.
+   */
+  again?: boolean | "keyed" | "begun" | undefined;
   /** Seconds that the server may wait before it answers: `wait_timeout`, which is reduced when the call is repeated. */
   wait?: number | undefined;
   /**

@@ -128,8 +128,9 @@ export class LoginRefused extends HeroError<"LoginRefused"> {
 }
 
 /**
- * The connection ended before the answer to a call that changes something. The call may or may not have been carried
- * out. It was not sent again.
+ * A call that changes something was sent and got no answer: the connection ended, or the client gave up trying to
+ * reconnect or to log in (`cause`). It may or may not have been carried out. A call with a key (`run`, what creates a
+ * job or a flow) may be made again with the same `params`: `client.call(error.method, error.params)`.
  */
 export class OutcomeUnknown extends HeroError<"OutcomeUnknown"> {
   readonly #params: Readonly<Record<string, unknown>>;
@@ -205,7 +206,7 @@ export class NotStopped extends HeroError<"NotStopped"> {
     readonly jobId: string | undefined,
     options: ErrorOptions,
   ) {
-    super("NotStopped", `job ${jobId ?? "of unknown id"} was to be stopped and may still run`, options);
+    super("NotStopped", `job ${jobId ?? "of unknown id"} was not stopped`, options);
   }
 }
 

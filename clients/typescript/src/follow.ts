@@ -1,6 +1,7 @@
 import type { Client, Listener, Subscribed } from "./client.js";
 import { RetryLater } from "./errors.js";
 import { StoreUnavailable } from "./generated/errors.js";
+import { needNumbers, pause } from "./numbers.js";
 import type { LaggedNotice, Subscriptions } from "./generated/types.js";
 
 /** Options for following. */
@@ -65,8 +66,8 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     options: FollowOptions,
   ) {
     // With less, no item could ever arrive.
-    if (!((options.buffer ?? 1) >= 1)) throw new RangeError("buffer has to be a number from 1 on");
-    const { signal } = options;
+    const { signal, buffer } = options;
+    needNumbers({ buffer }, 1);
     this.#client = client;
     this.#options = options;
     this.#cursor = this.#read = params.cursor;
@@ -168,7 +169,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
   }
 
   /** The last error of opening the subscription. */
-  #last = new Error();
+  #last: (Error & { retryAfter?: number }) | undefined;
 
   /** Whether the same subscription may be opened later. Then it keeps the error. */
   #mayPass(error: unknown): boolean {
@@ -180,15 +181,9 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
 
   async #pause(): Promise<void> {
     const delay = this.#client.delay(this.#failures);
-    if (delay === undefined) throw this.#last;
-    const least = (this.#last as Partial<RetryLater>).retryAfter ?? 0;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, Math.max(delay, least) * 1000);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    if (delay === undefined) throw this.#last as Error;
+    const least = this.#last?.retryAfter ?? 0;
+    await pause(Math.max(delay, least), (wake) => (this.#wake = wake));
   }
 
   #listener(mine: number): Listener {

@@ -94,6 +94,7 @@ export class HttpClient implements Client {
     const seconds = Math.min(options.callTimeout ?? Infinity, (options.wait ?? Infinity) + GRACE);
     const limit = seconds < LONGEST ? AbortSignal.timeout(Math.ceil(seconds * 1000)) : undefined;
     const signal = AbortSignal.any([this.#closing.signal, options.signal, limit].filter((each) => each !== undefined));
+    let reached = options.again === "begun";
     for (let failures = 1; ; failures += 1) {
       try {
         const given =
@@ -109,8 +110,15 @@ export class HttpClient implements Client {
             true,
           );
         }
-        if (!(error instanceof Lost)) throw error;
-        await this.#lost(method, params, options, error, failures, signal);
+        const given = params as Record<string, unknown>;
+        if (error instanceof Lost) {
+          reached ||= error.reached;
+          await this.#lost(method, given, options, error, failures, signal, reached);
+        } else if (error instanceof LoginRefused && reached && options.again !== true) {
+          throw unknown(method, given, error, "so repeat it with its `params`");
+        } else {
+          throw error;
+        }
       }
     }
   }
@@ -133,22 +141,22 @@ export class HttpClient implements Client {
   /** Waits until the call may be repeated, or throws the reason why it is not repeated. */
   async #lost(
     method: string,
-    params: object,
+    params: Record<string, unknown>,
     options: Sending,
     lost: Lost,
     failures: number,
     signal: AbortSignal,
+    reached: boolean,
   ): Promise<void> {
     const { cause } = lost;
-    if (lost.reached && !options.again) {
-      const what = `${lost.message} before the answer to ${method}: whether it was done is not known, so it was not sent again`;
-      throw new OutcomeUnknown(what, method, params as Record<string, unknown>, { cause });
-    }
-    const delay = lost.isHopeless ? undefined : this.delay(failures);
     const error = new ConnectionFailed(lost.message, this.url, failures, { cause });
+    if (lost.reached && !options.again) throw unknown(method, params, error, "so it was not sent again");
+    const delay = lost.isHopeless ? undefined : this.delay(failures);
     if (delay === undefined) {
       this.#set({ state: "down", error });
-      throw error;
+      throw reached && options.again !== true
+        ? unknown(method, params, error, "so repeat it with its `params`")
+        : error;
     }
     this.#set({ state: "waiting", attempt: failures, delay, error });
     await new Promise<void>((resolve) => {
@@ -266,6 +274,9 @@ export class HttpClient implements Client {
   }
 }
 
+const unknown = (method: string, params: Record<string, unknown>, cause: Error, so: string): OutcomeUnknown =>
+  new OutcomeUnknown(`${cause.message}: whether ${method} was done is not known, ${so}`, method, params, { cause });
+
 /** A call without an answer. `reached`: it may have been carried out. `isHopeless`: repeating it does not help. */
 class Lost extends HeroError<"Lost"> {
   constructor(
@@ -290,7 +301,9 @@ const headersWith = (token: string | undefined): Record<string, string> => {
 };
 
 /** The error of `fetch` in Node.js. Other platforms report less. */
-type Failure = Error & { cause?: { code?: string; message?: string; syscall?: string; errors?: unknown } };
+type Failure = Error & {
+  cause?: { code?: string; message?: string; syscall?: string; errors?: unknown };
+};
 
 /** Returns the error for a missing answer. It distinguishes calls that were certainly not sent from others. */
 const unanswered = (url: string, cause: Failure): Lost | ProtocolError => {

@@ -8,12 +8,22 @@ export const MOST_LOST = 4;
 /**
  * Refuses invalid durations and limits of programs without types. They would remove a limit, or cause an endless wait.
  */
-export const needNumbers = (given: object): void => {
+export const needNumbers = (given: object, least = 0): void => {
   for (const [name, value] of Object.entries(given) as [string, unknown][]) {
-    if (value !== undefined && !(typeof value === "number" && value >= 0))
-      throw new TypeError(`${name} has to be a number from 0 on`);
+    if (value !== undefined && !(typeof value === "number" && value >= least))
+      throw new TypeError(`${name} has to be a number from ${least} on`);
   }
 };
+
+/** Waits for a number of seconds that a timer accepts. `begun` is given what ends the pause. */
+export const pause = (seconds: number, begun: (end: () => void) => void): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, seconds * 1000);
+    begun(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 
 /** Calls `act` after a number of seconds, or never if that is more than a timer accepts. */
 export const after = (seconds: number, act: () => void): ReturnType<typeof setTimeout> | undefined =>

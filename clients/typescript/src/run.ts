@@ -14,7 +14,7 @@ import type {
   WaitJobOptions,
 } from "./generated/types.js";
 import { key } from "./key.js";
-import { needNumbers } from "./numbers.js";
+import { needNumbers, pause } from "./numbers.js";
 import { rare } from "./rare.js";
 
 /** The result of a job, with the type of its value. */
@@ -58,14 +58,14 @@ const wait = async (
 ): Promise<unknown> => {
   needNumbers({ wait_timeout: seconds, callTimeout });
   const begun = performance.now();
-  const passed = () => Math.round(performance.now() - begun) / 1000;
+  const passed = () => (performance.now() - begun) / 1000;
   let method = first;
   let given = params;
   let sent = false;
   for (;;) {
     const slice = Math.min(client.longestWait, Math.max(0, seconds - passed()));
     const sending: Sending = {
-      again: !method || params.idempotency_key !== null,
+      again: method ? params.idempotency_key !== null && "keyed" : !first || "begun",
       wait: slice,
       sign: `${of}_id`,
       signal,
@@ -88,7 +88,7 @@ const wait = async (
         method = undefined;
       }
       // A server that shuts down answers each call at once.
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await pause(0.1, () => undefined);
     }
   }
 };

@@ -10,7 +10,7 @@ const split = <M extends keyof Methods>(
   sign: string,
   needed: object,
   options: Given,
-  again: boolean,
+  again: Sending["again"],
 ): Promise<Methods[M]["result"]> => {
   if (!options) return client.call(method, needed, { again, sign });
   const { signal, callTimeout, ...rest } = options;
@@ -49,7 +49,7 @@ export const create = <M extends keyof Methods>(
     sign,
     needed,
     own === undefined ? { ...options, idempotency_key: key() } : options,
-    own !== null,
+    own !== null && "keyed",
   );
 };
 

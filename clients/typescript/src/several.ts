@@ -10,7 +10,7 @@ import { key } from "./key.js";
 export const createJobs = (client: Client, jobs: JobSpecInput[], options?: CallOptions): Promise<string[]> => {
   const keyed = !jobs.some((job) => job.job_id !== undefined && job.idempotency_key === undefined);
   const given = keyed ? jobs.map((job) => ({ ...job, idempotency_key: job.idempotency_key ?? key() })) : jobs;
-  return client.call("create_jobs", { jobs: given }, { ...options, again: keyed, sign: "map" });
+  return client.call("create_jobs", { jobs: given }, { ...options, again: keyed && "keyed", sign: "map" });
 };
 
 /** Returns an object of a collection, optionally typed and checked. */

@@ -4,9 +4,9 @@ import type { Client, Listener, Sending, Status, Subscribed } from "./client.js"
 import { ClientClosed, ConnectionFailed, LoginRefused, ProtocolError, TooManyCalls } from "./errors.js";
 import { longestWait } from "./generated/limits.js";
 import type { SocketOptions } from "./options.js";
-import { after, GRACE, LONGEST, needNumbers } from "./numbers.js";
+import { after, GRACE, LONGEST, needNumbers, pause } from "./numbers.js";
 import { type Channel, loginFailed, Refusal, type Transport } from "./transport.js";
-import { type Call, encode, late, newCall, type Opening, whyNot } from "./underway.js";
+import { type Call, encode, givenUp, late, type Special, whyNot } from "./underway.js";
 
 /** A client over a permanent connection. It reconnects after a loss and continues pending calls. */
 export class SocketClient implements Client {
@@ -29,8 +29,6 @@ export class SocketClient implements Client {
   #heard = 0;
   #attempt = 0;
   #ids = 0;
-  /** Dropped subscribe calls by id, with the method that ends the subscription once the answer arrives. */
-  readonly #late = new Map<number, string>();
   readonly #stopping = new AbortController();
   #sweeper: ReturnType<typeof setInterval> | undefined;
   #heart: ReturnType<typeof setInterval> | undefined;
@@ -55,17 +53,32 @@ export class SocketClient implements Client {
     return () => this.#watchers.delete(listener);
   }
 
-  call(method: string, params: object, options: Sending = {}): Promise<never> {
+  call(method: string, params: object, options: Special = {}): Promise<never> {
     return new Promise((resolve, reject) => {
       needNumbers({ callTimeout: options.callTimeout });
       const most = this.#options.maxCalls ?? 10_000;
       if (this.#closed) throw new ClientClosed();
       if (options.signal?.aborted) throw options.signal.reason as Error;
-      if (this.#calls.size >= most) throw new TooManyCalls(most);
-      const call = newCall(++this.#ids, method, params, options, resolve, reject);
-      this.#calls.set(call.id, call);
+      const { first, wait = Infinity } = options;
+      if (this.#calls.size >= most && !first) throw new TooManyCalls(most);
+      const id = ++this.#ids;
+      const until = performance.now() + wait * 1000;
+      const call: Call = {
+        id,
+        method,
+        params,
+        options,
+        resolve,
+        reject,
+        until,
+        sentOn: 0,
+        lost: 0,
+        heardBefore: 0,
+        size: 0,
+      };
+      this.#calls.set(id, call);
       this.#limit(call);
-      if (this.#ready) return this.#send(call);
+      if (this.#ready || first) return this.#send(call);
       this.#queue.push(call);
       const { state } = this.#status;
       if (state !== "idle" && state !== "down") return;
@@ -87,7 +100,7 @@ export class SocketClient implements Client {
       this.#listeners.set((mine = String(id)), listener);
       listener.opened();
     };
-    await this.call(method, params, { ...options, again: true, sign: "string", adopt, unsubscribe } as Opening);
+    await this.call(method, params, { ...options, again: true, sign: "string", adopt, unsubscribe });
     return {
       end: () => {
         // A connection that ended has taken its listeners with it.
@@ -158,12 +171,16 @@ export class SocketClient implements Client {
 
   /** Ends a call with an error. If it opens a subscription, that is ended when the answer arrives. */
   #drop(call: Call, error: unknown): void {
-    const unsubscribe = call.options.unsubscribe;
-    this.#calls.delete(call.id);
-    if (call.sentOn !== this.#connection) this.#queue = this.#queue.filter((other) => other !== call);
-    else if (unsubscribe) this.#late.set(call.id, unsubscribe);
+    const { unsubscribe } = call.options;
     call.clear?.();
     call.reject(error);
+    if (unsubscribe && call.sentOn === this.#connection) {
+      call.options = {};
+      call.resolve = (subscription: unknown) => this.#tell(unsubscribe, { subscription });
+    } else {
+      this.#calls.delete(call.id);
+      this.#queue = this.#queue.filter((other) => other !== call);
+    }
   }
 
   #send(call: Call): void {
@@ -181,23 +198,26 @@ export class SocketClient implements Client {
     call.options.onSent?.();
   }
 
-  #settle({ id, method, options, clear, resolve, reject }: Call, { result, error }: Message): void {
-    this.#calls.delete(id);
-    clear?.();
-    if (error === undefined && fits(result, options.sign)) {
-      options.adopt?.(result);
-      return resolve(result as never);
+  #settle(call: Call, { result, error }: Message): void {
+    this.#calls.delete(call.id);
+    call.clear?.();
+    if (error === undefined && fits(result, call.options.sign)) {
+      call.options.adopt?.(result);
+      return call.resolve(result as never);
     }
-    void failure(this, method, error).then(reject);
+    void failure(this, call.method, error).then(call.reject);
   }
 
-  /** Fails everything that is pending. A watcher of the status may already make the next call. */
-  #fail(error: Error, status: Status): void {
+  /**
+   * Fails everything that is pending; what was sent may be `unknown`. A watcher of the status may already make the next
+   * call.
+   */
+  #fail(error: Error, status: Status, unknown = false): void {
     const calls = [...this.#calls.values()];
     this.#calls.clear();
     this.#queue = [];
     this.#set(status);
-    for (const call of calls) this.#drop(call, error);
+    for (const call of calls) this.#drop(call, unknown ? givenUp(call, error) : error);
     this.#tellListeners(error);
   }
 
@@ -227,25 +247,20 @@ export class SocketClient implements Client {
 
   /** Waits before the next attempt. Returns false if there is none. */
   async #pause(error: Error): Promise<boolean> {
-    const { kind } = error as Partial<Refusal>;
-    const hopeless = kind === "login" || (kind === "other" && !this.#heard);
+    const { message, kind = "away" } = error as Partial<Refusal> & Error;
+    const hopeless = kind === "login" || (kind !== "away" && !this.#heard);
     const delay = hopeless ? undefined : this.delay(this.#attempt, !this.#reached);
     if (delay === undefined) {
       const final =
         kind === "login"
-          ? new LoginRefused(error.message, { cause: error })
-          : new ConnectionFailed(error.message, this.url, this.#attempt, { cause: error });
-      this.#fail(final, { state: "down", error: final });
+          ? new LoginRefused(message, { cause: error })
+          : new ConnectionFailed(message, this.url, this.#attempt, { cause: error });
+      // What was never heard to be hero has done nothing.
+      this.#fail(final, { state: "down", error: final }, kind !== "other" || this.#heard > 0);
       return false;
     }
     this.#set({ state: "waiting", attempt: this.#attempt, delay, error });
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, delay * 1000);
-      this.#skip = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    await pause(delay, (skip) => (this.#skip = skip));
     return !this.#closed;
   }
 
@@ -284,11 +299,7 @@ export class SocketClient implements Client {
 
   /** Makes a call on this connection, even before the login is complete. The call ends with the connection. */
   #first(method: string, params: object): Promise<unknown> {
-    return new Promise<unknown>((resolve, reject) => {
-      const call = newCall(++this.#ids, method, params, {}, resolve, reject);
-      this.#calls.set(call.id, call);
-      this.#send(call);
-    });
+    return this.call(method, params, { first: true });
   }
 
   /** Sends a ping over a silent connection to check that it is alive. */
@@ -302,7 +313,7 @@ export class SocketClient implements Client {
       silent = seen === this.#heard ? silent + 1 : 0;
       seen = this.#heard;
       if (silent === 1) this.#tell("ping", {});
-      else if (silent) this.#break(1001, `nothing was said for ${2 * every} s`);
+      else if (silent) this.#break(1001, `silent for ${2 * every} s`);
     }, every * 1000);
   }
 
@@ -311,7 +322,6 @@ export class SocketClient implements Client {
     const channel = this.#channel;
     this.#connection += 1;
     clearInterval(this.#heart);
-    this.#late.clear();
     this.#channel = undefined;
     this.#ready = false;
     return channel;
@@ -339,26 +349,22 @@ export class SocketClient implements Client {
     }
     const message = parse(text);
     if (!message) return this.#strange(text);
-    const { id, params } = message;
-    if (typeof id === "number" && (message.result !== undefined || message.error !== undefined)) {
+    const { id, method, params, result, error } = message;
+    if (typeof id === "number" && (result !== undefined || error !== undefined)) {
       this.#good();
       const call = this.#calls.get(id);
-      if (call) return this.#settle(call, message);
-      // The answer to a dropped call.
-      const unsubscribe = this.#late.get(id);
-      this.#late.delete(id);
-      if (unsubscribe && message.result !== undefined) this.#tell(unsubscribe, { subscription: message.result });
-      return;
+      // Dropped calls are unknown.
+      return call && this.#settle(call, message);
     }
-    if (id !== undefined || typeof message.method !== "string") return this.#strange(text);
+    if (id !== undefined || typeof method !== "string") return this.#strange(text);
     this.#good();
-    const notice = (params ?? {}) as { subscription?: string; result?: { type?: string } | null; error?: unknown };
+    const notice = Object(params) as { subscription?: string; result?: { type?: string } | null; error?: unknown };
     const subscription = String(notice.subscription);
     const listener = this.#listeners.get(subscription);
     if (!listener) return;
     if (notice.error === undefined && notice.result?.type) return listener.item(notice.result, text.length);
     this.#listeners.delete(subscription);
-    listener.ended(rpcError(notice.error ?? { message: "item has no type" }, message.method));
+    listener.ended(rpcError(notice.error ?? { message: "item has no type" }, method));
   }
 
   /** Counts a message of hero. It shows that the connection works, unless the login is still under way. */
@@ -384,11 +390,11 @@ export class SocketClient implements Client {
       call.lost = this.#heard > call.heardBefore ? 1 : call.lost + 1;
       // The server refused a message for its size.
       const tooLarge = code === 1009 && call.size === largest;
-      const error = whyNot(call, why, tooLarge, this.#options.reconnect === false, this.url);
+      const error = whyNot(call, why, tooLarge, this.url);
       if (error) this.#drop(call, error);
       else again.push(call);
     }
-    this.#queue = [...again, ...this.#queue];
+    this.#queue.unshift(...again);
     this.#tellListeners();
     // The token has ended; a login, or a function that returns tokens, may provide another one.
     const login = code === 1008 && reason.includes("token") && !(this.#options.login ?? this.#transport.renews);

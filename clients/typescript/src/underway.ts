@@ -2,10 +2,11 @@ import type { Sending } from "./client.js";
 import { CallTimeout, ConnectionFailed, OutcomeUnknown, ProtocolError } from "./errors.js";
 import { MOST_LOST } from "./numbers.js";
 
-/** How a subscribe call is sent. */
-export interface Opening extends Sending {
-  adopt(id: unknown): void;
-  unsubscribe: string;
+/** How a call is sent that opens a subscription, or that comes `first` on a new connection, before the login is over. */
+export interface Special extends Sending {
+  adopt?: (id: unknown) => void;
+  unsubscribe?: string;
+  first?: boolean;
 }
 
 /** A pending call. */
@@ -13,7 +14,7 @@ export interface Call {
   id: number;
   method: string;
   params: object;
-  options: Sending & Partial<Opening>;
+  options: Special;
   resolve: (result: never) => void;
   reject: (error: unknown) => void;
   /** The number of the connection on which it was sent; 0 if it was not sent. */
@@ -28,28 +29,6 @@ export interface Call {
   clear?: () => void;
 }
 
-/** Creates a call that was not sent yet. */
-export const newCall = (
-  id: number,
-  method: string,
-  params: object,
-  options: Sending,
-  resolve: Call["resolve"],
-  reject: Call["reject"],
-): Call => ({
-  id,
-  method,
-  params,
-  options,
-  resolve,
-  reject,
-  sentOn: 0,
-  lost: 0,
-  heardBefore: 0,
-  size: 0,
-  until: performance.now() + (options.wait ?? Infinity) * 1000,
-});
-
 /** Writes a call. A wait that was sent before, or that waited for a connection, gets the rest of its time. */
 export const encode = ({ id, method, params, options, until }: Call): string => {
   const left = (until - performance.now()) / 1000;
@@ -58,24 +37,26 @@ export const encode = ({ id, method, params, options, until }: Call): string => 
 };
 
 /** Returns the error of a call whose connection ended, or undefined if it is repeated. */
-export const whyNot = (
-  { method, params, options, lost, size }: Call,
-  why: string,
-  tooLarge: boolean,
-  last: boolean,
-  url: string,
-): Error | undefined => {
+export const whyNot = (call: Call, why: string, tooLarge: boolean, url: string): Error | undefined => {
+  const { method, options, lost, size } = call;
   if (tooLarge) return new ProtocolError(`${why}: ${method} may be too large (${size} characters)`);
-  const before = `${why} before the answer to ${method}`;
-  if (!options.again) {
-    const what = `${before}: whether it was done is not known, so it was not sent again`;
-    return new OutcomeUnknown(what, method, params as Record<string, unknown>);
-  }
-  return last || lost >= MOST_LOST ? new ConnectionFailed(`${before}, ${lost} times`, url, lost) : undefined;
+  const cause = new ConnectionFailed(`${why} before the answer to ${method}`, url, lost);
+  return !options.again || lost >= MOST_LOST ? givenUp(call, cause) : undefined;
 };
+
+/** Returns the error of a call that is given up for this reason. What was sent may have been done. */
+export const givenUp = ({ method, params, options: { again }, sentOn }: Call, cause: Error): Error =>
+  again === true || !(again === "begun" || sentOn)
+    ? cause
+    : new OutcomeUnknown(
+        `${cause.message}: whether ${method} was done is not known, ${again ? "so repeat it with its `params`" : "so it was not sent again"}`,
+        method,
+        params as Record<string, unknown>,
+        { cause },
+      );
 
 /** Returns the error of a call whose time is over. */
 export const late = ({ method, sentOn }: Call, seconds: number, state: string): CallTimeout => {
-  const now = sentOn ? "whether it was done is not known" : `it was not sent (${state})`;
+  const now = sentOn ? `whether ${method} was done is not known` : `it was not sent (${state})`;
   return new CallTimeout(`no answer to ${method} within ${seconds} s; ${now}`, method, sentOn > 0);
 };

@@ -72,7 +72,7 @@ async fn the_client_in_typescript_is_documented_without_a_warning() {
 
 #[tokio::test]
 async fn the_client_in_typescript_bears_what_connections_and_servers_do() {
-    pass(&["connection", "follow", "hostile", "run", "stranger"]).await;
+    pass(&["connection", "follow", "hostile", "outcome", "run", "stranger"]).await;
 }
 
 #[tokio::test]

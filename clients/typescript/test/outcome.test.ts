@@ -1,0 +1,94 @@
+// Calls that are given up after they were sent: the caller can make them again with the same key.
+import { expect, test } from "vitest";
+import { connect, ConnectionFailed, createClient, LoginRefused, OutcomeUnknown } from "../src/index.js";
+import { createJob, getJob, run, stopJob } from "../src/index.js";
+import { connectHttp } from "../src/http.js";
+import { answer, failure, fake, quick } from "./support.js";
+
+const twice = { reconnect: { attempts: 2, firstAttempts: 2, minDelay: 0.01 } };
+
+test("a run that was sent and whose server is gone for good has an unknown outcome, with its key", async () => {
+  const server = await fake((request, socket) => {
+    if (request.method === "ping") return answer(socket, request, "pong");
+    // The server has taken the call, and does not come back.
+    if (server.requests.length > 3) void server.close();
+  });
+  using hero = connect(server.url, twice);
+  await hero.ping();
+  const calls = [failure(hero.run("40 + 2")), failure(hero.jobs.create("1")), failure(hero.jobs.get("a"))];
+  const [ran, made, read] = await Promise.all(calls);
+  for (const [error, method] of [
+    [ran, "run_and_wait"],
+    [made, "create_job"],
+  ] as const) {
+    const sent = server.requests.find((request) => request.method === method);
+    expect(error).toBeInstanceOf(OutcomeUnknown);
+    expect(error).toMatchObject({ method, params: { idempotency_key: sent?.params["idempotency_key"] } });
+    expect(error?.message).toMatch(/was done is not known, so repeat it with its `params`/);
+    expect(error?.cause).toBeInstanceOf(ConnectionFailed);
+  }
+  // What only reads, and what was never sent, has no outcome.
+  expect(read).toBeInstanceOf(ConnectionFailed);
+  expect(await failure(hero.run("1"))).toBeInstanceOf(ConnectionFailed);
+});
+
+test("so has a run without reconnecting, one that its server does not survive, and jobs that are made together", async () => {
+  await using server = await fake((_, socket) => {
+    socket.terminate();
+  });
+  using once = connect(server.url, { reconnect: false });
+  expect(await failure(once.run("1"))).toBeInstanceOf(OutcomeUnknown);
+  using often = connect(server.url, quick);
+  expect(await failure(often.run("1"))).toBeInstanceOf(OutcomeUnknown);
+  const error = await failure(often.jobs.createMany([{ script: "1" }]));
+  expect(error).toMatchObject({ name: "OutcomeUnknown", method: "create_jobs" });
+  expect(await failure(often.jobs.get("a"))).toBeInstanceOf(ConnectionFailed);
+});
+
+test("a run whose server shuts down for good during its wait names the job that it began", async () => {
+  const server = await fake(({ id }, socket) => {
+    const data = { job_id: "j", status: "started" };
+    socket.send(JSON.stringify({ jsonrpc: "2.0", id, error: { code: 1102, message: "the wait ran out", data } }));
+    void server.close();
+  });
+  using hero = connect(server.url, twice);
+  const error = await failure(hero.run("1"));
+  expect(error).toMatchObject({ name: "OutcomeUnknown", method: "wait_job", params: { job_id: "j" } });
+  expect(await failure(hero.jobs.wait("j"))).toBeInstanceOf(ConnectionFailed);
+});
+
+test("what was sent before the token expired has an unknown outcome, because of the refusal", async () => {
+  await using server = await fake((_, socket) => {
+    if (server.requests.length === 4) socket.close(1008, "the token was revoked or has expired");
+  });
+  using client = createClient(server.url, { ...quick, token: "hero_short" });
+  const calls = [run(client, "1"), createJob(client, "1"), stopJob(client, "a"), getJob(client, "a")];
+  const [ran, made, stopped, read] = await Promise.all(calls.map((call) => failure(call)));
+  for (const [error, method] of [
+    [ran, "run_and_wait"],
+    [made, "create_job"],
+  ] as const) {
+    expect(error).toMatchObject({ name: "OutcomeUnknown", method });
+    expect(error).toMatchObject({ params: { idempotency_key: expect.any(String) as string } });
+    expect(error?.cause).toBeInstanceOf(LoginRefused);
+  }
+  expect(stopped).toMatchObject({ name: "OutcomeUnknown", method: "stop_job", params: { job_id: "a" } });
+  expect(read).toBeInstanceOf(LoginRefused);
+});
+
+test("over HTTP, too: a run that may have arrived has an unknown outcome, one that did not arrive has none", async () => {
+  const failing = (code: string) => Object.assign(new TypeError("fetch failed"), { cause: { code } });
+  const hero = (...answers: (() => Promise<Response>)[]) => {
+    const given = () => (answers.shift() ?? (() => Promise.reject(failing("ECONNREFUSED"))))();
+    return connectHttp("http://h:1", { fetch: given, token: "t", reconnect: { attempts: 2, minDelay: 0.01 } });
+  };
+  const broken = () => Promise.reject(failing("ECONNRESET"));
+  const lost = await failure(hero(broken).run("1"));
+  const params = { idempotency_key: expect.any(String) as string };
+  expect(lost).toMatchObject({ name: "OutcomeUnknown", method: "run_and_wait", params });
+  const refusal = { jsonrpc: "2.0", id: null, error: { code: 1005, message: "the token has expired" } };
+  const refused = await failure(hero(broken, () => Promise.resolve(Response.json(refusal))).run("1"));
+  expect(refused).toMatchObject({ name: "OutcomeUnknown", cause: { name: "LoginRefused" } });
+  expect(await failure(hero().run("1"))).toBeInstanceOf(ConnectionFailed);
+  expect(await failure(hero(broken).jobs.get("a"))).toBeInstanceOf(ConnectionFailed);
+});
