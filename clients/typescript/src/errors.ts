@@ -103,10 +103,7 @@ export class BadEnd<
   }
 }
 
-/**
- * The server could not be reached, or refused this client, or another program answered. Calls that had not been sent
- * were not carried out.
- */
+/** The server could not be reached, or refused this client. Calls that had not been sent were not carried out. */
 export class ConnectionFailed extends HeroError<"ConnectionFailed"> {
   constructor(
     message: string,
@@ -172,7 +169,10 @@ export class ClientClosed extends HeroError<"ClientClosed"> {
   }
 }
 
-/** The server sent something other than JSON-RPC, an answer of another shape, or a message that is too large. */
+/**
+ * What answers is no hero server, or one of another version: it sent something other than JSON-RPC, or an answer of
+ * another shape. Or a message was too large.
+ */
 export class ProtocolError extends HeroError<"ProtocolError"> {
   constructor(message: string, options?: ErrorOptions) {
     super("ProtocolError", message, options);

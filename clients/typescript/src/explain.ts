@@ -7,7 +7,7 @@ import type { Refusal } from "./transport.js";
  */
 interface Explanation {
   message: string;
-  kind: "login" | "other" | "away";
+  kind: Refusal["kind"];
   cause?: unknown;
 }
 
@@ -68,9 +68,9 @@ export const untrusted = (code: string, url: string): string | undefined => {
   return undefined;
 };
 
-/** The message for a server that does not answer with HTTP. */
-export const noHttp = (url: string, why: string): string =>
-  `what answers at ${url} speaks no HTTP (${why}), so it is no hero server: is that the address and the port?`;
+/** The message for a server that does not answer with HTTP, with what it said, as far as the platform gives that. */
+export const noHttp = (url: string, why: string, said?: string): string =>
+  `what answers at ${url} speaks no HTTP (${why}${said ? `: ${oneLine(said)}` : ""}), so it is no hero server: is that the address and the port?`;
 
 /** The message for a temporary refusal: by a server with too many connections, or by a proxy whose server is away. */
 export const passing = (url: string, status: number, said: string): string | undefined => {
@@ -81,15 +81,52 @@ export const passing = (url: string, status: number, said: string): string | und
     : undefined;
 };
 
+/** The message for an address where nobody is. */
+const nobody = (url: string, why: string): string =>
+  `nobody answers at ${url} (${why}): is the server running (hero serve), and is that its address?`;
+
+/** What is used of the module `node:net`. */
+interface Net {
+  connect(place: { host: string; port: number }): {
+    on(event: string, act: (error: { code?: string }) => void): void;
+    destroy(): void;
+  };
+}
+
+/** Returns why no connection opens at an address, if none does and the platform can tell. */
+const dialled = (url: string, seconds: number): Promise<string | undefined> => {
+  const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => Net | undefined } };
+  // Bundlers for pages do not find such a module by its name alone.
+  const net = process?.getBuiltinModule?.("node:net");
+  const { hostname, port } = new URL(url);
+  if (!net) return Promise.resolve(undefined);
+  return new Promise((resolve) => {
+    const socket = net.connect({ host: hostname.replace(/[[\]]/g, ""), port: Number(port) });
+    const end = (why?: string) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(why);
+    };
+    const timer = setTimeout(end, Math.min(seconds, LONGEST) * 1000, undefined);
+    socket.on("connect", () => end());
+    socket.on("error", ({ code }) => end(code));
+  });
+};
+
 /** Explains why there is no connection. */
 export const explain = async (
   Refused: typeof Refusal,
   url: string,
   token: string | undefined,
   seconds: number,
+  begun: number,
   failed: unknown,
 ): Promise<Refusal> => {
-  const { message, kind, cause } = failed ? unmade(url, token, failed as Error) : await asked(url, token, seconds);
+  // One deadline for the WebSocket and for what is asked here.
+  const left = () => Math.max(0, begun / 1000 + seconds - performance.now() / 1000);
+  const { message, kind, cause } = failed
+    ? unmade(url, token, failed as Error)
+    : await asked(url, token, seconds, left);
   return new Refused(message, kind, { cause });
 };
 
@@ -97,7 +134,13 @@ export const explain = async (
  * Asks the same address over HTTP for the reason, because WebSockets do not report it. `again` after a request that
  * failed although a server is there: it may have started between the two requests.
  */
-const asked = async (url: string, token: string | undefined, seconds: number, again = false): Promise<Explanation> => {
+const asked = async (
+  url: string,
+  token: string | undefined,
+  seconds: number,
+  left: () => number,
+  again = false,
+): Promise<Explanation> => {
   const at = url.replace(/^ws/, "http");
   let answer: Response;
   let text: string;
@@ -108,26 +151,42 @@ const asked = async (url: string, token: string | undefined, seconds: number, ag
       headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
       body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
       redirect: "manual",
-      signal: within(seconds),
+      signal: within(left()),
     });
     away = redirection(answer);
     text = away === undefined ? (await readText(answer, MOST)).text : "";
   } catch (error) {
-    const cause = error as Error & { cause?: { code?: string; message?: string } };
+    const cause = error as Error & { cause?: { code?: string; message?: string; data?: string } };
     const page = (globalThis as { location?: { origin: string } }).location?.origin;
-    if (page && (await isThere(at, seconds))) {
-      if (!again) return asked(url, token, seconds, true);
+    if (page && (await isThere(at, left()))) {
+      if (!again) return asked(url, token, seconds, left, true);
       return {
         message: `the server at ${url} takes no calls of pages of ${page}: start it with --allowed-origins ${page}`,
         kind: "other",
         cause,
       };
     }
+    if (cause.name === "TimeoutError") {
+      return {
+        message: `${url} did not answer within ${seconds} s: is the server running (hero serve), and is that its address?`,
+        kind: "away",
+        cause,
+      };
+    }
     const why = cause.cause?.code ?? cause.cause?.message ?? cause.message;
     const tls = untrusted(why, url);
     if (tls) return { message: `the server at ${url} ${tls} (${why})`, kind: "other", cause };
-    if (why.startsWith("HPE_")) return { message: noHttp(url, why), kind: "other", cause };
+    if (why.startsWith("HPE_")) return { message: noHttp(url, why, cause.cause?.data), kind: "foreign", cause };
+    if (cause.cause?.message === "bad upgrade") {
+      return {
+        message: `what answers at ${url} opens something else than a WebSocket, so it is no hero server: is that the address and the port?`,
+        kind: "foreign",
+        cause,
+      };
+    }
     if (why === BAD_PORT) {
+      const refused = await dialled(url, left());
+      if (refused) return { message: nobody(url, refused), kind: "away", cause };
       return {
         message: `no WebSocket opens at ${url}, and nothing asks over HTTP at a port such as this one (${why}): is that the address and the port of hero?`,
         kind: "away",
@@ -142,11 +201,7 @@ const asked = async (url: string, token: string | undefined, seconds: number, ag
         cause,
       };
     }
-    return {
-      message: `nobody answers at ${url} (${why}): is the server running (hero serve), and is that its address?`,
-      kind: "away",
-      cause,
-    };
+    return { message: nobody(url, why), kind: "away", cause };
   }
   if (away !== undefined) {
     return {
@@ -175,6 +230,6 @@ const asked = async (url: string, token: string | undefined, seconds: number, ag
   if (passes !== undefined) return { message: passes, kind: "away" };
   return {
     message: `what answers at ${url} is no hero server (HTTP ${answer.status}: ${oneLine(text) || "nothing"}): is that the address and the port?`,
-    kind: "other",
+    kind: "foreign",
   };
 };

@@ -302,16 +302,16 @@ const headersWith = (token: string | undefined): Record<string, string> => {
 
 /** The error of `fetch` in Node.js. Other platforms report less. */
 type Failure = Error & {
-  cause?: { code?: string; message?: string; syscall?: string; errors?: unknown };
+  cause?: { code?: string; message?: string; data?: string; syscall?: string; errors?: unknown };
 };
 
 /** Returns the error for a missing answer. It distinguishes calls that were certainly not sent from others. */
 const unanswered = (url: string, cause: Failure): Lost | ProtocolError => {
-  const { code, message = cause.message, syscall, errors } = cause.cause ?? {};
+  const { code, message = cause.message, data, syscall, errors } = cause.cause ?? {};
   const why = code ?? message;
   const tls = untrusted(why, url);
   if (tls) return new Lost(`the server at ${url} ${tls} (${why})`, false, { cause }, true);
-  if (why.startsWith("HPE_")) return new ProtocolError(noHttp(url, why), { cause });
+  if (why.startsWith("HPE_")) return new ProtocolError(noHttp(url, why, data), { cause });
   if (why === BAD_PORT) {
     const message = `nothing calls over HTTP at the port of ${url}, which is of another protocol (${why})`;
     return new Lost(message, false, { cause }, true);

@@ -254,9 +254,11 @@ export class SocketClient implements Client {
       const final =
         kind === "login"
           ? new LoginRefused(message, { cause: error })
-          : new ConnectionFailed(message, this.url, this.#attempt, { cause: error });
+          : kind === "foreign"
+            ? new ProtocolError(message, { cause: error })
+            : new ConnectionFailed(message, this.url, this.#attempt, { cause: error });
       // What was never heard to be hero has done nothing.
-      this.#fail(final, { state: "down", error: final }, kind !== "other" || this.#heard > 0);
+      this.#fail(final, { state: "down", error: final }, kind !== "foreign" || this.#heard > 0);
       return false;
     }
     this.#set({ state: "waiting", attempt: this.#attempt, delay, error });
@@ -398,7 +400,7 @@ export class SocketClient implements Client {
     this.#tellListeners();
     // The token has ended; a login, or a function that returns tokens, may provide another one.
     const login = code === 1008 && reason.includes("token") && !(this.#options.login ?? this.#transport.renews);
-    const kind = login ? "login" : code === 1002 ? "other" : "away";
+    const kind = login ? "login" : code === 1002 ? "foreign" : "away";
     const error = new Refusal(login ? `${why}; give this client another token` : why, kind);
     // Reconnects even without pending calls, so that the next call finds a connection.
     this.#attempt ||= 1;

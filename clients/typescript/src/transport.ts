@@ -28,8 +28,11 @@ export interface Transport {
 export class Refusal extends HeroError<"Refusal"> {
   constructor(
     message: string,
-    /** `login`: the token is refused. `other`: another program answers. `away`: nothing answers. */
-    readonly kind: "login" | "other" | "away",
+    /**
+     * `login`: the token is refused. `foreign`: another program answers. `other`: another attempt would not help
+     * either. `away`: nothing answers.
+     */
+    readonly kind: "login" | "foreign" | "other" | "away",
     options?: ErrorOptions,
   ) {
     super("Refusal", message, options);

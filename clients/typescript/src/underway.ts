@@ -1,5 +1,6 @@
+import { rpcError } from "./answer.js";
 import type { Sending } from "./client.js";
-import { CallTimeout, ConnectionFailed, OutcomeUnknown, ProtocolError } from "./errors.js";
+import { CallTimeout, ConnectionFailed, OutcomeUnknown } from "./errors.js";
 import { MOST_LOST } from "./numbers.js";
 
 /** How a call is sent that opens a subscription, or that comes `first` on a new connection, before the login is over. */
@@ -39,7 +40,8 @@ export const encode = ({ id, method, params, options, until }: Call): string => 
 /** Returns the error of a call whose connection ended, or undefined if it is repeated. */
 export const whyNot = (call: Call, why: string, tooLarge: boolean, url: string): Error | undefined => {
   const { method, options, lost, size } = call;
-  if (tooLarge) return new ProtocolError(`${why}: ${method} may be too large (${size} characters)`);
+  if (tooLarge)
+    return rpcError({ code: -32007, message: `${why}: ${method} is too large (${size} characters)` }, method);
   const cause = new ConnectionFailed(`${why} before the answer to ${method}`, url, lost);
   return !options.again || lost >= MOST_LOST ? givenUp(call, cause) : undefined;
 };

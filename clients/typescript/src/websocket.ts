@@ -9,7 +9,7 @@ export type Token = string | (() => string | Promise<string>);
 export interface WebSocketOptions {
   /** The token to send at the handshake. Browsers cannot do that: use a wallet login or HTTP there. */
   token?: Token | undefined;
-  /** Timeout for connecting in seconds. 10 by default. */
+  /** Timeout for connecting in seconds, of which the last tenth is for finding out why nothing opens. 10 by default. */
   connectTimeout?: number | undefined;
   /** The WebSocket class; by default that of the platform, or of the package `ws` if it has none. */
   WebSocket?: WebSocketClass | undefined;
@@ -31,7 +31,7 @@ export type WebSocketClass = new (url: string, options?: never) => WebSocketLike
 /** Makes connections over WebSockets. Also accepts a bare `host:port`. */
 export const webSocket = (address: string, options: WebSocketOptions = {}): Transport => {
   // Errors show the address. What stands before an @ may be a password.
-  if (address.includes("@")) throw new TypeError("an address has no password in it; give `token` or `login`");
+  if (address.includes("@")) throw new TypeError("an address has no password: give `token`");
   const url = address.replace(/^(?!.*:\/\/)/s, "ws://");
   const { connectTimeout: seconds = 10, token: given } = options;
   const renews = typeof given === "function";
@@ -41,6 +41,7 @@ export const webSocket = (address: string, options: WebSocketOptions = {}): Tran
     renews,
     open: async (ear, signal) => {
       const token = renews ? await given() : given;
+      const begun = performance.now();
       let failed: unknown;
       try {
         const { WebSocket: own } = globalThis as { WebSocket?: unknown };
@@ -49,15 +50,15 @@ export const webSocket = (address: string, options: WebSocketOptions = {}): Tran
         const socket = token
           ? new Class(url, { headers: { authorization: `Bearer ${token}` } } as never)
           : new Class(url);
-        const channel = await opened(socket, ear, seconds, signal);
+        const channel = await opened(socket, ear, 0.9 * seconds, signal);
         if (channel) return channel;
       } catch (error) {
         failed = error;
       }
-      // The code that finds the reason is loaded on demand.
+      // The code that finds the reason is loaded on demand. If a page cannot load it, that is the reason, too.
       throw await rare().then(
-        ({ explain }) => explain(Refusal, url, token, seconds, failed),
-        (cause: unknown) => new Error(`no connection to ${url}`, { cause }),
+        ({ explain }) => explain(Refusal, url, token, seconds, begun, failed),
+        (cause: unknown) => cause,
       );
     },
   };

@@ -75,7 +75,7 @@ test("a password in an address is refused, and not repeated", () => {
 test("a client for single functions also refuses it, takes host:port, and tells other mistakes with its first call", async () => {
   for (const make of [createClient, webSocket]) {
     for (const url of ["ws://me:secret@h:1", "me:secret@h:1", "ws://me:12/secret@h"]) {
-      expect(() => make(url), url).toThrow(/^an address has no password in it; give `token` or `login`$/);
+      expect(() => make(url), url).toThrow(/^an address has no password: give `token`$/);
     }
   }
   using client = createClient(new URL(inject("url")).host);

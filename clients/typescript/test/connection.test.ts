@@ -18,6 +18,7 @@ import {
   ping,
   ProtocolError,
   QueueFull,
+  RequestTooLarge,
   RpcError,
   SocketClient,
   type Status,
@@ -85,6 +86,7 @@ test("a server of something else is told from one that is not there", async () =
   await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));
   using hero = connect(`ws://127.0.0.1:${(web.address() as AddressInfo).port}`, quick);
   const error = await failure(hero.ping());
+  expect(error).toBeInstanceOf(ProtocolError);
   expect(error.message).toMatch(/no hero server \(HTTP 404: Not here\)/);
   web.closeAllConnections();
   web.close();
@@ -96,8 +98,10 @@ test("a server of WebSockets that speaks something else is shown with what it sa
   });
   using hero = connect(echo.url, quick);
   const error = await failure(hero.ping());
-  expect(error).toBeInstanceOf(ConnectionFailed);
+  expect(error).toBeInstanceOf(ProtocolError);
   expect(error.message).toMatch(/this is no hero server: .*"ping"/);
+  // What is no hero server has run nothing.
+  expect(await failure(hero.run("1"))).toBeInstanceOf(ProtocolError);
   await using chat = await fake((_, socket) => {
     socket.send("Welcome!");
   });
@@ -470,7 +474,9 @@ test("a call that is too large for the server fails, and the small ones beside i
   using hero = connect(server.url, quick);
   const small = hero.ping();
   const error = await failure(hero.objects.get("things", "x".repeat(1000)));
-  expect(error.message).toMatch(/get_object may be too large/);
+  expect(error).toBeInstanceOf(RequestTooLarge);
+  expect(error).toMatchObject({ code: -32007, method: "get_object" });
+  expect(error.message).toMatch(/\(1009\): get_object is too large \(\d+ characters\)/);
   expect(await small).toBe("pong");
 });
 

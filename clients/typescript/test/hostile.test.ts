@@ -382,7 +382,8 @@ test("what speaks something else than HTTP is told from a server that is not the
   await using ssh = await tcp((socket) => socket.once("data", () => socket.end("SSH-2.0-OpenSSH_9.6\r\n")));
   using hero = connect(`ws://127.0.0.1:${ssh.port}`);
   const error = await failure(hero.ping());
-  expect(error.message).toMatch(/speaks no HTTP \(HPE_.*no hero server/);
+  expect(error).toBeInstanceOf(ProtocolError);
+  expect(error.message).toMatch(/speaks no HTTP \(HPE_.*: SSH-2.0-OpenSSH_9.6\), so it is no hero server/);
   using overHttp = connectHttp(`http://127.0.0.1:${ssh.port}`, redirects);
   expect(await failure(overHttp.ping())).toMatchObject({
     name: "ProtocolError",
@@ -394,8 +395,14 @@ test("what speaks something else than HTTP is told from a server that is not the
   expect((await failure(other.ping())).message).toMatch(/^something answers at .* without a word of HTTP/);
 });
 
-test("a port that nothing calls over HTTP is told as such, and not as one where nobody answers", async () => {
-  using hero = connect("ws://127.0.0.1:22");
+test("a port that nothing calls over HTTP is told as such, and as one where nobody answers only if so", async () => {
+  using nobody = connect("ws://127.0.0.1:1");
+  expect((await failure(nobody.ping())).message).toMatch(
+    /^nobody answers at ws:\/\/127.0.0.1:1 \(ECONNREFUSED\): is the/,
+  );
+  // A port of IRC, which `fetch` never calls.
+  await using chat = await tcp((socket) => socket.end(), 6669);
+  using hero = connect(`ws://127.0.0.1:${chat.port}`);
   expect((await failure(hero.ping())).message).toMatch(/^no WebSocket opens at .* \(bad port\): is that the address/);
   expect(await changed("http://127.0.0.1:22")).toMatchObject({
     name: "ConnectionFailed",

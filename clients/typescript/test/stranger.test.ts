@@ -1,10 +1,9 @@
 // Servers of another version, servers that want a login, and what is no hero server at all.
 import { afterEach, expect, test, vi } from "vitest";
-import { connect, createClient, listJobs, ProtocolError, run } from "../src/index.js";
-import { version } from "../src/index.js";
+import { connect, ConnectionFailed, createClient, listJobs, ProtocolError, run, version } from "../src/index.js";
 import { connectHttp } from "../src/http.js";
 import { connectMemory, refusal } from "../src/memory.js";
-import { answer, failure, fake } from "./support.js";
+import { answer, failure, fake, tcp } from "./support.js";
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -100,4 +99,26 @@ test("a login that is missing is asked for in words that fit a program, and othe
   vi.stubGlobal("location", { origin: "http://page.test" });
   expect((await failure(socket.whoami())).message).toMatch(/; log in with `login: wallet\(…\)`$/);
   expect((await failure(overHttp.whoami())).message).toMatch(/; give `token` or `login: wallet\(…\)`$/);
+});
+
+test.each([
+  "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: no\r\n\r\n",
+  "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",
+  "220 mail.test ESMTP\r\n",
+])("what answers a handshake with %j is no hero server, which is told from nobody", async (said) => {
+  await using other = await tcp((socket) => socket.once("data", () => socket.end(said)));
+  using hero = connect(`ws://127.0.0.1:${other.port}`);
+  const error = await failure(hero.run("1"));
+  expect(error).toBeInstanceOf(ProtocolError);
+  expect(error.message).toMatch(/^what answers at .* no hero server/);
+});
+
+test("a listener that says nothing is given connectTimeout once, and told as silent", async () => {
+  await using silent = await tcp(() => undefined);
+  using hero = connect(`ws://127.0.0.1:${silent.port}`, { connectTimeout: 2 });
+  const begun = performance.now();
+  const error = await failure(hero.ping());
+  expect(performance.now() - begun).toBeLessThan(3_500);
+  expect(error).toBeInstanceOf(ConnectionFailed);
+  expect(error.message).toContain("did not answer within 2 s");
 });

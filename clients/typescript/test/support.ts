@@ -66,6 +66,7 @@ export const fake = async (behave: Behaviour, port = 0): Promise<Fake> => {
 /** A TCP server. */
 export const tcp = async (
   serve: (socket: Socket) => void,
+  port = 0,
 ): Promise<{ port: number; server: Server; [Symbol.asyncDispose](): Promise<void> }> => {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -73,7 +74,7 @@ export const tcp = async (
     socket.on("error", () => undefined);
     serve(socket);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   return {
     port: (server.address() as AddressInfo).port,
     server,
