@@ -5,7 +5,7 @@ import { ClientClosed, ConnectionFailed, LoginRefused, ProtocolError, TooManyCal
 import { longestWait } from "./generated/limits.js";
 import type { SocketOptions } from "./options.js";
 import { after, GRACE, LONGEST, needNumbers, pause } from "./numbers.js";
-import { type Channel, loginFailed, Refusal, type Transport } from "./transport.js";
+import { type Channel, loginFailed, Refusal, type Transport, UNREAD } from "./transport.js";
 import { type Call, encode, givenUp, late, type Special, whyNot } from "./underway.js";
 
 /** A client over a permanent connection. It reconnects after a loss and continues pending calls. */
@@ -387,17 +387,19 @@ export class SocketClient implements Client {
     const why = `the connection to ${this.url} ended (${code}${reason ? `: ${reason}` : ""})`;
     const sent = [...this.#calls.values()].filter((call) => call.sentOn === connection);
     const largest = Math.max(...sent.map((call) => call.size));
+    // The transport took no answer of that size. Whose it was is not known, so none is asked for again.
+    const unread = code === UNREAD ? new ProtocolError(why) : undefined;
     const again: Call[] = [];
     for (const call of sent) {
       call.lost = this.#heard > call.heardBefore ? 1 : call.lost + 1;
       // The server refused a message for its size.
       const tooLarge = code === 1009 && call.size === largest;
-      const error = whyNot(call, why, tooLarge, this.url);
+      const error = (call.options.again && unread) || whyNot(call, why, tooLarge, this.url);
       if (error) this.#drop(call, error);
       else again.push(call);
     }
     this.#queue.unshift(...again);
-    this.#tellListeners();
+    this.#tellListeners(unread);
     // The token has ended; a login, or a function that returns tokens, may provide another one.
     const login = code === 1008 && reason.includes("token") && !(this.#options.login ?? this.#transport.renews);
     const kind = login ? "login" : code === 1002 ? "foreign" : "away";

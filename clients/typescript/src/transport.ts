@@ -24,6 +24,9 @@ export interface Transport {
   open(ear: Ear, signal: AbortSignal): Promise<Channel>;
 }
 
+/** The code of a connection that ended here because a message was far larger than `maxMessage`. */
+export const UNREAD = 4009;
+
 /** The reason for a failed connection. */
 export class Refusal extends HeroError<"Refusal"> {
   constructor(

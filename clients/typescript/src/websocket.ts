@@ -11,6 +11,8 @@ export interface WebSocketOptions {
   token?: Token | undefined;
   /** Timeout for connecting in seconds, of which the last tenth is for finding out why nothing opens. 10 by default. */
   connectTimeout?: number | undefined;
+  /** Maximum number of characters of one message. 64 million by default. */
+  maxMessage?: number | undefined;
   /** The WebSocket class; by default that of the platform, or of the package `ws` if it has none. */
   WebSocket?: WebSocketClass | undefined;
 }
@@ -45,7 +47,8 @@ export const webSocket = (address: string, options: WebSocketOptions = {}): Tran
       let failed: unknown;
       try {
         const { WebSocket: own } = globalThis as { WebSocket?: unknown };
-        const Class = options.WebSocket ?? ((own ?? (await import("#ws")).default) as WebSocketClass);
+        const Class =
+          options.WebSocket ?? ((own ?? (await import("#ws")).limited(options.maxMessage)) as WebSocketClass);
         // In browsers the second argument can only be names of protocols.
         const socket = token
           ? new Class(url, { headers: { authorization: `Bearer ${token}` } } as never)

@@ -1,6 +1,6 @@
 // Calls that are given up after they were sent: the caller can make them again with the same key.
 import { expect, test } from "vitest";
-import { connect, ConnectionFailed, createClient, LoginRefused, OutcomeUnknown } from "../src/index.js";
+import { connect, ConnectionFailed, createClient, LoginRefused, OutcomeUnknown, ProtocolError } from "../src/index.js";
 import { createJob, getJob, run, stopJob } from "../src/index.js";
 import { connectHttp } from "../src/http.js";
 import { answer, failure, fake, quick } from "./support.js";
@@ -91,4 +91,21 @@ test("over HTTP, too: a run that may have arrived has an unknown outcome, one th
   expect(refused).toMatchObject({ name: "OutcomeUnknown", cause: { name: "LoginRefused" } });
   expect(await failure(hero().run("1"))).toBeInstanceOf(ConnectionFailed);
   expect(await failure(hero(broken).jobs.get("a"))).toBeInstanceOf(ConnectionFailed);
+});
+
+test("an answer that `ws` does not take, because it is far larger than maxMessage, is not asked for again", async () => {
+  const large = "x".repeat(2_000_000);
+  await using server = await fake((request, socket) => {
+    answer(socket, request, request.method === "ping" ? "pong" : { job_id: large });
+  });
+  // Node.js uses `ws` where it has no WebSocket of its own.
+  const { limited } = await import("../src/ws-node.js");
+  const options = { ...quick, maxMessage: 1_000, WebSocket: limited(1_000) as never };
+  using client = createClient(server.url, options);
+  const [read, changed] = await Promise.all([failure(getJob(client, "a")), failure(stopJob(client, "a"))]);
+  expect(read).toBeInstanceOf(ProtocolError);
+  expect(read.message).toMatch(/more than maxMessage/);
+  expect(changed).toBeInstanceOf(OutcomeUnknown);
+  expect(await client.call("ping", {})).toBe("pong");
+  expect(server.requests.filter(({ method }) => method === "get_job").length).toBe(1);
 });
