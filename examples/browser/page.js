@@ -10,9 +10,12 @@ const at = new URLSearchParams(location.search).get("server") ?? "ws://127.0.0.1
 /** Ends the current subscription when the page follows another job. */
 let followed = new AbortController();
 
+/** The texts for people of errors that speak to programs. */
+const TROUBLES = { NotAuthenticated: "This server wants a login, and this page has none: ask whoever made the page." };
+
 const trouble = (error) => {
   $("trouble").hidden = !error;
-  $("trouble").textContent = error?.message ?? "";
+  $("trouble").textContent = TROUBLES[error?.name] ?? error?.message ?? "";
 };
 
 const connected = () => {
@@ -124,4 +127,5 @@ addEventListener("hashchange", () => named() && follow(named()));
 
 $("where").textContent = at;
 if (named()) follow(named());
-else hero.ping().catch(trouble);
+// Where a login is needed, this says so; `ping` and `whoami` need none.
+else hero.jobs.list({ limit: 1 }).catch(trouble);

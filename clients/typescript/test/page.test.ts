@@ -173,6 +173,14 @@ test("over a server that is killed and starts again, the page shows each line of
   );
 });
 
+test("a page without a login says at once that the server wants one, in words for who reads it", async () => {
+  await using closed = await serve({ args: ["--login", "--allowed-origins", origin("allowed.test")] });
+  const page = await show("allowed.test", closed.url);
+  await says(page, "#trouble", "This server wants a login, and this page has none");
+  await run(page, "40 + 2");
+  await says(page, "#trouble", "This server wants a login, and this page has none");
+});
+
 test("a page that is loaded before its server is there connects by itself", async () => {
   await server.stop("SIGKILL");
   const page = await show("allowed.test");
