@@ -87,5 +87,5 @@ async fn the_page_of_the_example_runs_stops_is_refused_and_outlives_its_server()
 
 #[tokio::test]
 async fn the_client_in_typescript_does_what_its_readme_says() {
-    pass(&["live", "reach", "readme", "size"]).await;
+    pass(&["address", "checked", "clock", "live", "reach", "readme", "size", "wallet"]).await;
 }
