@@ -4,10 +4,9 @@
 --       · elements, the first to take first, each: bytes · then
 --       'job' · id · parent or '' · script type · number of fields and values other than those of every job · field · value …
 --       'ill' · id · parent or '' · the job with the reason of its failure      'bad' (no job at all)
--- Gives for each 'taken' · 'full' (it stays in its queue: the work queue is full or paused, or nothing new may be stored now) · 'gone' (another
--- server took it)
--- · 'twice' (it is being processed already) · 'other' (a job from elsewhere has its id) · 'failed' · 'lost' (there is
--- no list to keep a failed job).
+-- Gives for each 'taken' · 'full' (it stays in its queue: the work queue is full or paused, or nothing new may be
+-- stored now) · 'gone' (another server took it) · 'twice' (it is being processed already) · 'other' (a job from
+-- elsewhere has its id) · 'failed' · 'lost' (there is no list to keep a failed job).
 local try = commands.try
 local read = jobs.reader('dialect', 'status', 'script_type', 'actor', 'worker_id')
 
