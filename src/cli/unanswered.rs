@@ -8,8 +8,8 @@ use crate::model::api::Repeatable;
 /// How long to wait for what the server says of itself. It needs 5 s to find that its Redis hangs.
 const LIMIT: Duration = Duration::from_secs(6);
 
-/// What is known about a call without an answer. It stands among the causes of the error, and replaces the text of the
-/// client, which names a method.
+/// The facts known about a call without an answer. It is one of the causes of the error, and its text replaces that of
+/// the client, which names a method.
 #[derive(Debug, thiserror::Error)]
 #[error("")]
 pub(super) struct Unanswered {

@@ -242,7 +242,7 @@ impl Address {
         }
         let opened = tokio::time::timeout(self.connect, self.trust.connect(url, host, &authority)).await;
         let stream = opened.map_err(|_| Error::Silent { url: url.to_owned(), after: self.connect })??;
-        // What is said on it is the same as without TLS.
+        // The handshake on this stream is the same as without TLS.
         Ok((Box::new(stream), place.to_string()))
     }
 

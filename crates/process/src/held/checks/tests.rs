@@ -42,7 +42,7 @@ fn all_limits_hold_even_if_a_look_at_memory_never_ends() {
     let (_sender, mut checks) = held_up(NEVER, NEVER);
     checks.begin(u64::MAX, Some(directory.path()));
     assert_eq!(exceeded(&mut checks, &shell), Exceeded::Disk);
-    // What is open: the shell's child has a pipe of 64 KB.
+    // The shell's child holds a pipe of 64 KB open.
     checks.begin(8 << 10, None);
     assert_eq!(exceeded(&mut checks, &shell), Exceeded::Memory(32 << 10));
     let (_sender, mut checks) = held_up(Duration::ZERO, NEVER);
