@@ -375,3 +375,19 @@ async fn what_runs_elsewhere_for_long_is_found_behind_a_long_queue() {
     look().await;
     assert_eq!(by(&store, &of(Status::Started), 10).await, [id]);
 }
+
+#[tokio::test]
+async fn what_a_foreign_program_adds_to_the_index_of_errors_hides_none_and_is_not_read_whole() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let id = create(&store, JobSpec::default()).await.0;
+    fetch(&store, &[], 1).await;
+    fail(&store, &id, 1).await;
+    prune(&store).await;
+    let add = "for number = 1, 200000 do redis.call('ZADD', 'hero:index:error', 1e15, number) end";
+    let _: Option<String> = redis.run(&["EVAL", add, "0"]).await;
+    let _: u64 = calls(&redis, &[]).await;
+    assert_eq!(page(&store, &of(Status::Error), None, 10).await.0, [id]);
+    let reads = calls(&redis, &["zrevrange"]).await;
+    assert!((1..=600).contains(&reads), "{reads} reads of at most 128 entries each");
+}

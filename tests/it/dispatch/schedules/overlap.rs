@@ -93,3 +93,20 @@ async fn what_a_foreign_program_spoils_of_a_schedule_does_not_stop_it() {
     town.pass(3).await;
     assert_eq!((town.schedule(&id).await.runs, town.jobs(&id).await.len()), (3, 3));
 }
+
+#[tokio::test]
+async fn what_a_foreign_program_adds_to_the_jobs_that_wait_is_passed_in_steps() {
+    let redis = Redis::start().await;
+    let mut town = Town::on(&redis).await;
+    let id = town.create(ScheduleSpec { overlap: Overlap::Queue, ..every(10.0) }).await;
+    let key = format!("hero:schedule:{id}:waiting");
+    let add = "for number = 1, 450 do redis.call('RPUSH', ARGV[1], 'none') end";
+    let _: Option<String> = redis.run(&["EVAL", add, "0", &key]).await;
+    let length = async || redis.run::<u64>(&["LLEN", &key]).await;
+    for left in [250, 50 + 1] {
+        town.pass(10).await;
+        assert_eq!(length().await, left);
+    }
+    let schedule = town.schedule(&id).await;
+    assert_eq!((schedule.runs, schedule.skipped_runs), (1, 1));
+}
