@@ -48,7 +48,7 @@ pub struct Resources {
 
 /// The resources in use by one attempt of a job.
 #[derive(Debug)]
-pub struct Session {
+pub struct AttemptResources {
     resources: Resources,
     /// The variables for commands, or the reason why there can be none.
     variables: Result<Variables, String>,
@@ -59,7 +59,7 @@ pub struct Session {
     home: OnceCell<Home>,
 }
 
-impl Session {
+impl AttemptResources {
     /// For an attempt of a job whose commands get these variables. If there can be none, a call to run a command
     /// returns the reason.
     pub fn new(resources: Resources, variables: Result<Variables, String>) -> Arc<Self> {
@@ -68,17 +68,17 @@ impl Session {
 
     /// Answers a host call about resources. Refuses a resource that is not granted. Dropping the future ends the work.
     pub fn answer(self: &Arc<Self>, call: ResourceCall) -> BoxFuture<'static, Answer> {
-        let session = self.clone();
+        let attempt = self.clone();
         let lacks = format!("that is for {}", call.needs().who());
         Box::pin(async move {
-            let resources = &session.resources;
+            let resources = &attempt.resources;
             match call {
                 ResourceCall::Files(call) => match &resources.files {
-                    Some(files) => files.answer(&session.working, call).await,
+                    Some(files) => files.answer(&attempt.working, call).await,
                     None => Err(lacks),
                 },
                 ResourceCall::Processes(call) => match (&resources.processes, &resources.files) {
-                    (Some(processes), Some(files)) => processes.answer(&session, files, call).await,
+                    (Some(processes), Some(files)) => processes.answer(&attempt, files, call).await,
                     _ => Err(lacks),
                 },
                 ResourceCall::Net(call) => match &resources.net {

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::home::Home;
 use super::running::{MOST, RunningCommand, exceeded, list, terminate};
-use super::{Files, Session, blocking};
+use super::{AttemptResources, Files, blocking};
 use hero_engine::environment::{PATH, expected};
 use hero_engine::{Answer, ProcessCall, size};
 use hero_process::Spawner;
@@ -46,15 +46,15 @@ impl Processes {
         Self { hero, spawner, memory }
     }
 
-    pub(super) async fn answer(&self, session: &Arc<Session>, files: &Files, call: ProcessCall) -> Answer {
-        let subreapers = || session.running.pids();
+    pub(super) async fn answer(&self, attempt: &Arc<AttemptResources>, files: &Files, call: ProcessCall) -> Answer {
+        let subreapers = || attempt.running.pids();
         if !matches!(call, ProcessCall::Which { .. })
-            && let Some(why) = session.running.take_why_ended()
+            && let Some(why) = attempt.running.take_why_ended()
         {
             return Err(why);
         }
         match call {
-            ProcessCall::Run { command } => Ok(self.run(session, files, &command).await?.into()),
+            ProcessCall::Run { command } => Ok(self.run(attempt, files, &command).await?.into()),
             ProcessCall::List { pattern } => {
                 let subreapers = subreapers();
                 Ok(blocking(move |_| Ok(list(&subreapers, &pattern))).await?.into())
@@ -78,23 +78,23 @@ impl Processes {
     }
 
     /// Runs a command to its end.
-    async fn run(&self, session: &Arc<Session>, files: &Files, text: &str) -> Result<Value, String> {
+    async fn run(&self, attempt: &Arc<AttemptResources>, files: &Files, text: &str) -> Result<Value, String> {
         if text.len() > LONGEST_COMMAND || text.contains('\0') {
             return Err(format!("a command has at most {} and no zero byte in it", size(LONGEST_COMMAND)));
         }
-        if !session.running.has_room() {
+        if !attempt.running.has_room() {
             return Err(format!("{MOST} commands of this job have left something running; end some of that with kill"));
         }
-        let working = prepare(files, session.working()).await?;
-        let home = session.home.get_or_try_init(|| self.make_home(files)).await?.path().to_owned();
+        let working = prepare(files, attempt.working()).await?;
+        let home = attempt.home.get_or_try_init(|| self.make_home(files)).await?.path().to_owned();
         let (writable, user) = (files.directory().to_owned(), files.user().clone());
         let mut variables = expected(&home);
         let rights = JobRights { home: Some(home), ..JobRights::new(writable, self.memory, user) };
         let group = self.spawner.group(self.memory.saturating_mul(MEMORIES));
         let mut command = keep::command(&self.hero, &rights, &working, group.as_ref().map(Group::path), text);
-        variables.extend(session.variables.clone()?);
+        variables.extend(attempt.variables.clone()?);
         command.envs(variables.into_iter().map(|(name, value)| (format!("{OF_JOB}{name}"), value)));
-        let started = RunningCommand::start(&session.running, files.space(), &self.spawner, command, group).await;
+        let started = RunningCommand::start(&attempt.running, files.space(), &self.spawner, command, group).await;
         let (mut subreaper, out, err) = started.map_err(|error| format!("no process can be started: {error}"))?;
         let watched = tokio::select! {
             watched = watch(&mut subreaper, out, err) => watched,
@@ -108,8 +108,8 @@ impl Processes {
                 return Err(why);
             }
         };
-        if session.running.keep(subreaper).await {
-            tokio::spawn(watch_left(Arc::downgrade(session), files.clone()));
+        if attempt.running.keep(subreaper).await {
+            tokio::spawn(watch_left(Arc::downgrade(attempt), files.clone()));
         }
         let truncated = stdout.truncated || stderr.truncated;
         Ok(json!({ "stdout": stdout.text, "stderr": stderr.text, "success": code == 0, "code": code, "truncated": truncated }))
@@ -149,16 +149,16 @@ async fn look(files: &Files) -> Result<(), String> {
 }
 
 /// Ends background processes when the directory exceeds its quota.
-async fn watch_left(session: Weak<Session>, files: Files) {
+async fn watch_left(attempt: Weak<AttemptResources>, files: Files) {
     let mut pause = LOOK;
     loop {
         sleep(pause).await;
         let began = Instant::now();
-        if !session.upgrade().is_some_and(|session| session.running.is_still_watched()) {
+        if !attempt.upgrade().is_some_and(|attempt| attempt.running.is_still_watched()) {
             return;
         }
-        if let (Err(full), Some(session)) = (look(&files).await, session.upgrade()) {
-            session.running.end_left(&full);
+        if let (Err(full), Some(attempt)) = (look(&files).await, attempt.upgrade()) {
+            attempt.running.end_left(&full);
         }
         pause = pause_after(began.elapsed(), LOOK, LATEST_LOOK);
     }

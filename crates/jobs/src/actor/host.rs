@@ -14,7 +14,7 @@ use hero_audit::Audit;
 use hero_engine::{Answer, Capability, Host, HostCall, JobCall, LogRecord, ObjectCall, Use};
 use hero_model::{ContextId, JobId, Json, LogLevel, Progress};
 use hero_process::keep::Used;
-use hero_sal::Session;
+use hero_sal::AttemptResources;
 use hero_store::{self as store, Store};
 
 /// The host of one attempt of a job: its log, its progress, and the answers to its host calls.
@@ -25,7 +25,7 @@ pub(super) struct JobHost {
     pub(super) asker: Asker,
     pub(super) capabilities: Vec<Capability>,
     /// The files, processes and connections of the job.
-    pub(super) session: Arc<Session>,
+    pub(super) resources: Arc<AttemptResources>,
     pub(super) progress: Option<ProgressTeller>,
 }
 
@@ -65,13 +65,13 @@ impl Host for JobHost {
             self.tell(progress);
             return Box::pin(std::future::ready(Ok(Value::Null.into())));
         }
-        let (asker, session) = (self.asker.clone(), self.session.clone());
+        let (asker, resources) = (self.asker.clone(), self.resources.clone());
         Box::pin(async move {
             asker.may(uses, name).await?;
             match host_call {
                 HostCall::Objects(call) => asker.of_objects(call).await.map_err(|error| told(&error, uses)),
                 HostCall::Jobs(call) => asker.of_jobs(call).await.map_err(|error| told(&error, uses)),
-                HostCall::Resource(call) => session.answer(call).await,
+                HostCall::Resource(call) => resources.answer(call).await,
                 HostCall::Progress(_) => Ok(Value::Null.into()),
             }
         })
@@ -88,7 +88,7 @@ impl JobHost {
     /// Waits until log and progress are written and no process is left. Returns whether there was a log, and the
     /// resources used outside.
     pub(super) async fn finish(mut self) -> (bool, Used) {
-        let (used, why_ended) = self.session.finish().await;
+        let (used, why_ended) = self.resources.finish().await;
         if let Some(text) = why_ended {
             self.log.log(vec![LogRecord { level: LogLevel::Warn, text }]);
         }

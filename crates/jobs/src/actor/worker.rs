@@ -18,7 +18,7 @@ use crate::dispatch::Dispatcher;
 use hero_engine::{Child, EngineJob, environment};
 use hero_model::{Backoff, ErrorKind, JobError, Seconds, Secrets, exact};
 use hero_process::Spawner;
-use hero_sal::Session;
+use hero_sal::AttemptResources;
 use hero_service::away;
 use hero_store::{AttemptEnd, Claimed, Ended, Store};
 
@@ -212,7 +212,7 @@ impl Worker {
                 authority: self.settings.authority.clone(),
             },
             capabilities: self.settings.engine.capabilities.clone(),
-            session: self.session(&run),
+            resources: self.resources(&run),
             progress: None,
         };
         let mut ran = engine.run(&run, &mut host, &work.stop).await;
@@ -259,15 +259,15 @@ impl Worker {
         ended
     }
 
-    /// Creates the session for the job's files, processes and connections.
-    fn session(&self, run: &EngineJob) -> Arc<Session> {
+    /// Creates the resources of an attempt of the job.
+    fn resources(&self, run: &EngineJob) -> Arc<AttemptResources> {
         let resources = self.settings.resources.clone();
         let variables = match environment::fault(run) {
             Some(fault) => Err(fault.message),
             None if resources.processes.is_some() => Ok(environment::of_job(run)),
             None => Ok(BTreeMap::new()),
         };
-        Session::new(resources, variables)
+        AttemptResources::new(resources, variables)
     }
 
     /// Returns the job for the engine and its log, or why the job cannot be run.
