@@ -41,7 +41,7 @@ macro_rules! engines {
             }
 
             /// The script types that need no configuration.
-            fn names() -> Vec<&'static str> {
+            pub fn names() -> Vec<&'static str> {
                 [$built_in::names(), $($engine::names()),+].concat()
             }
 

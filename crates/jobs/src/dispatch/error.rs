@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use hero_engine::Program;
 use hero_model::{ContextId, ErrorKind, JobError, JobId, Name, ObjectId, Reason, ScheduleId, ScriptType, Status};
 use hero_store::{self as store, NO_LIST};
 
@@ -225,7 +226,7 @@ impl Error {
 /// A hint for a script type whose jobs are run by independent programs.
 /// Says first what helps: a server with a pool for the type, or its right name.
 fn unknown_type(script_type: &ScriptType, known: &str, near: Option<&str>) -> String {
-    if [ScriptType::PYTHON, ScriptType::V].contains(&script_type.as_str()) {
+    if Program::names().contains(&script_type.as_str()) {
         return format!(
             "script type {script_type} has no pool here: `hero serve --pool osis=2 --pool sal=1 --pool {script_type}=1` starts a server that has one (known: {known})"
         );
