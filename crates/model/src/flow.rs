@@ -9,8 +9,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ContextId, ErrorKind, JobError, JobId, Json, Name, Priority, RunnerId, ScriptType, Seconds, Status, Timestamp, each_once,
-    each_once_or_none, or_default,
+    ContextId, ErrorKind, FlowJobSpec, JobError, JobId, RunnerId, ScriptType, Seconds, Status, Timestamp, each_once, each_once_or_none,
+    or_default,
 };
 
 /// The number of a flow in its context. It is never reused.
@@ -114,42 +114,6 @@ impl OnFailure {
             Self::Continue => "continue",
         }
     }
-}
-
-/// One job of a flow that is to be made. Only `script` is needed.
-#[serde_with::skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FlowJobSpec {
-    /// The script to run.
-    pub script: String,
-    /// Which kind of actor runs it: `osis`, `sal`, or a configured type; by default that of its runner, or `osis`.
-    pub script_type: Option<ScriptType>,
-    /// What the script sees as `args`: any JSON.
-    pub args: Option<Json>,
-    /// The names of the jobs of the flow that must finish first. Its script sees what they gave as `inputs.NAME`.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
-    pub depends_on: Vec<String>,
-    /// The number of the runner that runs it.
-    pub runner: Option<RunnerId>,
-    /// Only actors of this group may run it.
-    pub group: Option<Name>,
-    /// 0 urgent, 1 normal, 2 low.
-    #[serde(default, deserialize_with = "or_default")]
-    pub priority: Priority,
-    /// The most seconds one attempt may take. 60 by default.
-    pub timeout: Option<Seconds>,
-    /// Extra attempts after an error or a timeout.
-    #[serde(default, deserialize_with = "or_default")]
-    pub retries: u32,
-    /// Seconds before the second attempt, doubling for each further one up to 300. 1 by default.
-    pub retry_backoff: Option<Seconds>,
-    /// What the script sees as `env` besides what the flow gives; the same name here counts.
-    #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
-    pub env_vars: BTreeMap<String, String>,
-    /// Labels to find the job by.
-    #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
-    pub labels: BTreeMap<String, String>,
 }
 
 /// What a flow is to be: its jobs by their names, and what they share.

@@ -4,7 +4,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ContextId, JobId, Json, Name, Priority, ScriptType, Seconds, Timestamp, each_once_or_none, or_default};
+use super::{ContextId, JobId, Json, Name, Priority, RunnerId, ScriptType, Seconds, Timestamp, each_once_or_none, or_default};
 
 /// What a job is to be. Only `script` is needed.
 ///
@@ -85,5 +85,65 @@ impl JobSpec {
     /// The other jobs that this one names.
     pub fn named(&self) -> impl Iterator<Item = &JobId> {
         self.prerequisites.iter().chain(&self.dependents).chain(&self.parent_id).chain(&self.predecessor_id)
+    }
+}
+
+/// One job of a flow that is to be made. Only `script` is needed.
+// It repeats fields of `JobSpec`: these have another order and other descriptions here, and serde cannot refuse unknown
+// fields of a flattened struct.
+#[serde_with::skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowJobSpec {
+    /// The script to run.
+    pub script: String,
+    /// Which kind of actor runs it: `osis`, `sal`, or a configured type; by default that of its runner, or `osis`.
+    pub script_type: Option<ScriptType>,
+    /// What the script sees as `args`: any JSON.
+    pub args: Option<Json>,
+    /// The names of the jobs of the flow that must finish first. Its script sees what they gave as `inputs.NAME`.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
+    /// The number of the runner that runs it.
+    pub runner: Option<RunnerId>,
+    /// Only actors of this group may run it.
+    pub group: Option<Name>,
+    /// 0 urgent, 1 normal, 2 low.
+    #[serde(default, deserialize_with = "or_default")]
+    pub priority: Priority,
+    /// The most seconds one attempt may take. 60 by default.
+    pub timeout: Option<Seconds>,
+    /// Extra attempts after an error or a timeout.
+    #[serde(default, deserialize_with = "or_default")]
+    pub retries: u32,
+    /// Seconds before the second attempt, doubling for each further one up to 300. 1 by default.
+    pub retry_backoff: Option<Seconds>,
+    /// What the script sees as `env` besides what the flow gives; the same name here counts.
+    #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
+    pub env_vars: BTreeMap<String, String>,
+    /// Labels to find the job by.
+    #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+}
+
+impl FlowJobSpec {
+    /// Returns the job itself. What its flow decides, such as what it waits for, is missing.
+    pub fn job(&self) -> JobSpec {
+        // Each field is named, so that the compiler finds one that is forgotten here.
+        let Self { script, script_type, args, depends_on: _, runner, group, priority, timeout, retries, retry_backoff, env_vars, labels } =
+            self.clone();
+        JobSpec {
+            script,
+            script_type: script_type.unwrap_or_default(),
+            args,
+            timeout,
+            retries,
+            retry_backoff,
+            priority,
+            labels,
+            env_vars,
+            group: runner.map_or(group, |runner| Some(runner.group())),
+            ..JobSpec::default()
+        }
     }
 }

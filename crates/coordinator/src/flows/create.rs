@@ -208,25 +208,18 @@ fn script_type(name: &str, job: &FlowJobSpec, types: &BTreeMap<RunnerId, ScriptT
 
 /// Builds the specification of a job of a flow. The job is kept until its flow has ended.
 fn job_spec(flow: &FlowSpec, name: &str, job: &FlowJobSpec, script_type: ScriptType, prerequisites: Vec<JobId>, id: &JobId) -> JobSpec {
+    let job = job.job();
     let mut env_vars = flow.env_vars.clone();
-    env_vars.extend(job.env_vars.clone());
+    env_vars.extend(job.env_vars);
     JobSpec {
-        script: job.script.clone(),
         script_type,
-        args: job.args.clone(),
         context_id: flow.context_id,
         caller_id: flow.caller_id.clone(),
-        group: job.runner.map_or_else(|| job.group.clone(), |runner| Some(runner.group())),
-        priority: job.priority,
-        timeout: job.timeout,
-        retries: job.retries,
-        retry_backoff: job.retry_backoff,
         env_vars,
         prerequisites,
         retention: Some(Seconds::from(views::Flows::JOBS_OF_OPEN_FLOWS_ARE_KEPT)),
         name: Some(name.to_owned()),
-        labels: job.labels.clone(),
         job_id: Some(id.clone()),
-        ..JobSpec::default()
+        ..job
     }
 }
