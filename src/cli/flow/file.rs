@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 
-use crate::model::{JobError, JobId, Json, Name, OnFailure, Priority, RunnerId, ScriptType, Seconds, or_default};
+use crate::model::{FlowJobSpec, JobError, JobId, Json, Name, OnFailure, Priority, RunnerId, ScriptType, Seconds, or_default};
 
 /// A flow: jobs that wait for each other.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -93,6 +94,26 @@ pub(super) struct FileJob {
     pub(super) labels: BTreeMap<String, String>,
 }
 
+impl FileJob {
+    /// Returns the job with this script and script type, which may come from another file.
+    pub(super) fn with_script(self, script: String, script_type: Option<ScriptType>) -> FlowJobSpec {
+        FlowJobSpec {
+            script,
+            script_type,
+            args: self.args,
+            depends_on: self.depends_on.into_iter().map(|other| other.value).collect(),
+            runner: self.runner,
+            group: self.group,
+            priority: self.priority,
+            timeout: self.timeout,
+            retries: self.retries,
+            retry_backoff: self.retry_backoff,
+            env_vars: self.env_vars,
+            labels: self.labels,
+        }
+    }
+}
+
 /// Describes a duration in the schema.
 struct Length;
 
@@ -152,9 +173,20 @@ pub(super) fn position(location: Location) -> Option<SourcePosition> {
     (location.line() > 0).then(|| (location.line(), location.column()))
 }
 
+/// Returns the keys of a flow or of a job, in the order of their declaration.
+pub(super) fn known_keys<T: JsonSchema>() -> Vec<String> {
+    let schema = schema_of::<T>();
+    let keys = schema.get("properties").and_then(Value::as_object).map(|keys| keys.keys().cloned().collect());
+    keys.unwrap_or_default()
+}
+
 /// Returns the JSON Schema of the file.
 pub(super) fn schema() -> String {
-    let schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<FlowFile>();
+    let schema = schema_of::<FlowFile>();
     let text = serde_json::to_string_pretty(&schema).expect("a schema has a JSON form");
     format!("{text}\n")
+}
+
+fn schema_of<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft07().into_generator().into_root_schema_for::<T>()
 }

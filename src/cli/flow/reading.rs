@@ -9,29 +9,11 @@ use serde::de::{DeserializeSeed, IgnoredAny, IntoDeserializer as _, MapAccess, S
 use serde::{Deserialize, Deserializer};
 use serde_saphyr::{DuplicateKeyPolicy, Options, Spanned};
 
-use super::file::{Diagnostic, FileJob, FlowFile, Jobs, SourcePosition, position};
+use super::file::{Diagnostic, FileJob, FlowFile, Jobs, SourcePosition, known_keys, position};
 use super::numbers::rounded;
 
 /// The maximum number of reported faults.
 const MOST_TOLD: usize = 20;
-
-/// The keys of a flow, and those of a job.
-pub(super) const OF_FLOW: [&str; 7] = ["name", "env_vars", "on_failure", "prerequisites", "retention", "context_id", "jobs"];
-pub(super) const OF_JOB: [&str; 13] = [
-    "script",
-    "file",
-    "script_type",
-    "args",
-    "depends_on",
-    "runner",
-    "group",
-    "priority",
-    "timeout",
-    "retries",
-    "retry_backoff",
-    "env_vars",
-    "labels",
-];
 
 /// The result of reading a file.
 pub(super) struct Reading {
@@ -125,13 +107,14 @@ fn in_order(flow: Level<Level<Level<IgnoredAny>>>) -> Vec<Key> {
 
 fn unknown_fields(keys: &[Key]) -> (Vec<Diagnostic>, HashSet<SourcePosition>) {
     let (mut faults, mut places) = (Vec::new(), HashSet::new());
+    let (of_flow, of_job) = (known_keys::<FlowFile>(), known_keys::<FileJob>());
     for key in keys {
         let Some(field) = &key.field else { continue };
         let (whose, known) = match &key.job {
-            Some(job) => (format!("jobs.{job}: "), &OF_JOB[..]),
-            None => (String::new(), &OF_FLOW[..]),
+            Some(job) => (format!("jobs.{job}: "), &of_job),
+            None => (String::new(), &of_flow),
         };
-        if known.contains(&field.as_str()) || !places.insert(key.at) || faults.len() >= MOST_TOLD {
+        if known.contains(field) || !places.insert(key.at) || faults.len() >= MOST_TOLD {
             continue;
         }
         let near = known.iter().map(|name| (strsim::damerau_levenshtein(field, name), name)).min().filter(|(far, _)| *far <= 2);

@@ -94,8 +94,8 @@ fn unnamed_inputs(name: &str, spec: &FlowSpec, at: Option<SourcePosition>) -> Ve
 
 impl FileJob {
     /// Returns the job, and the location of its script or the fault of it.
-    fn spec(self, name: &str, location: Location, beside: &Path) -> (FlowJobSpec, Result<Option<SourcePosition>, NoScript>) {
-        let (script, by_name, at) = match (self.script, self.file) {
+    fn spec(mut self, name: &str, location: Location, beside: &Path) -> (FlowJobSpec, Result<Option<SourcePosition>, NoScript>) {
+        let (script, by_name, at) = match (self.script.take(), self.file.take()) {
             (Some(script), None) => (script.value, None, Ok(position(script.referenced))),
             (None, Some(file)) => {
                 let read = read_script(&beside.join(&file.value)).with_context(|| format!("jobs.{name}.file"));
@@ -114,23 +114,9 @@ impl FileJob {
                 (String::new(), None, Err(NoScript::at(position(file.referenced), message)))
             }
         };
-        let script_type = self.script_type.or(by_name);
+        let script_type = self.script_type.take().or(by_name);
         let script = if is_rhai(script_type.as_ref(), self.runner) { as_rhai(script) } else { script };
-        let job = FlowJobSpec {
-            script,
-            script_type,
-            args: self.args,
-            depends_on: self.depends_on.into_iter().map(|other| other.value).collect(),
-            runner: self.runner,
-            group: self.group,
-            priority: self.priority,
-            timeout: self.timeout,
-            retries: self.retries,
-            retry_backoff: self.retry_backoff,
-            env_vars: self.env_vars,
-            labels: self.labels,
-        };
-        (job, at)
+        (self.with_script(script, script_type), at)
     }
 }
 
