@@ -57,11 +57,8 @@ impl Authority {
         let change = ContextChange { name: spec.name, limits: Some(limits), admins: Some(spec.admins) };
         let made = async {
             let store = home.beside(context).await?;
-            if store.contexts().set(&change).await? {
-                home.contexts().note(context).await.map(|()| store)
-            } else {
-                Err(store::Error::Closed)
-            }
+            store.contexts().set(&change).await?;
+            home.contexts().note(context).await.map(|()| store)
         };
         let store = match made.await {
             Ok(store) => store,
@@ -84,9 +81,7 @@ impl Authority {
         let limits = (spec.limits != ContextLimits::default()).then(|| before.limits.changed(spec.limits));
         let home = self.home()?;
         let change = async {
-            if !store.contexts().set(&ContextChange { name: spec.name, limits, admins: None }).await? {
-                return Err(Error::Deleting(context));
-            }
+            store.contexts().set(&ContextChange { name: spec.name, limits, admins: None }).await?;
             Ok(home.contexts().note(context).await?)
         };
         self.announced(context, Box::pin(change)).await?;

@@ -95,5 +95,14 @@ pub enum Error {
     UnknownKey,
     /// Redis failed.
     #[error("store unavailable: {0}")]
-    Store(#[from] store::Error),
+    Store(store::Error),
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::Deleting(context) => Self::Deleting(context),
+            error => Self::Store(error),
+        }
+    }
 }

@@ -86,7 +86,7 @@ impl From<String> for Refusal {
 
 impl From<store::Error> for Refusal {
     fn from(error: store::Error) -> Self {
-        if matches!(error, store::Error::Deleting) {
+        if matches!(error, store::Error::Deleting(_)) {
             return Self::Refused(error.to_string());
         }
         tracing::warn!(%error, "a message that came could not be stored; it comes again");

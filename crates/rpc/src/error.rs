@@ -9,7 +9,6 @@ use hero_audit as audit;
 use hero_coordinator::{self as coordinator, flows};
 use hero_jobs::dispatch;
 use hero_model::{ErrorKind, JobError, Status, tree};
-use hero_store as store;
 
 #[path = "error/access.rs"]
 mod of_access;
@@ -166,7 +165,6 @@ fn code_of(error: &dispatch::Error) -> Code {
     match error {
         D::Entry { error, .. } => code_of(error),
         D::Invalid { .. } | D::Script(_) => Code::InvalidParams,
-        D::Store { source: store::Error::Deleting, .. } => Code::NotFound,
         D::Store { .. } => Code::StoreUnavailable,
         D::NoContext(_) | D::Deleting(_) | D::NoSchedule(_) | D::NoObject { .. } => Code::NotFound,
         D::NotFound(_) | D::Gone(_) => Code::JobNotFound,

@@ -3,6 +3,8 @@ use std::time::Duration;
 
 use redis::{Arg, Cmd, ErrorKind, RedisError, ServerErrorKind};
 
+use hero_model::ContextId;
+
 /// An error of the store.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
@@ -35,8 +37,8 @@ pub enum Error {
         why: &'static str,
     },
     /// The context is being deleted, so nothing new is stored in it.
-    #[error("the context is being deleted")]
-    Deleting,
+    #[error("context {0} is being deleted, and takes no calls")]
+    Deleting(ContextId),
     /// A group of jobs was prepared so many times in a row to be stored in one step, and each time it was gone, or others had used its
     /// idempotency keys, before that step.
     #[error(
@@ -139,7 +141,7 @@ impl Error {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Deadline(_) | Self::Overtaken(_) => true,
-            Self::Reply { .. } | Self::Unsuitable(_) | Self::Setting(_) | Self::Spoilt { .. } | Self::Deleting | Self::Closed => false,
+            Self::Reply { .. } | Self::Unsuitable(_) | Self::Setting(_) | Self::Spoilt { .. } | Self::Deleting(_) | Self::Closed => false,
             Self::Redis(error) => {
                 let busy =
                     ["OOM", "LOADING", "BUSY", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MISCONF", "NOREPLICAS", "UNBLOCKED"];
@@ -156,7 +158,7 @@ impl Error {
     pub fn not_done(&self) -> bool {
         match self {
             Self::Deadline(_) | Self::Reply { .. } | Self::Closed => false,
-            Self::Unsuitable(_) | Self::Setting(_) | Self::Spoilt { .. } | Self::Deleting | Self::Overtaken(_) => true,
+            Self::Unsuitable(_) | Self::Setting(_) | Self::Spoilt { .. } | Self::Deleting(_) | Self::Overtaken(_) => true,
             // Redis 7 gives these refusals only to the first write of a function, before anything is done. They concern disk, memory or
             // replicas.
             Self::Redis(error) if matches!(error.code(), Some("OOM" | "MISCONF" | "NOREPLICAS" | "READONLY")) => true,
@@ -178,7 +180,10 @@ impl Error {
 impl From<RedisError> for Error {
     fn from(error: RedisError) -> Self {
         // The word of `access.refuse_closed`.
-        if error.code() == Some("CLOSED") { Self::Deleting } else { Self::Redis(Arc::new(error)) }
+        match error.detail().filter(|_| error.code() == Some("CLOSED")).and_then(|context| context.parse().ok()) {
+            Some(context) => Self::Deleting(ContextId(context)),
+            None => Self::Redis(Arc::new(error)),
+        }
     }
 }
 
@@ -193,5 +198,12 @@ mod tests {
         assert_eq!((full.disk_fault(), full.not_done()), (Some("no space is left on its disk"), true));
         assert!(of("MISCONF", "unable to persist to disk").disk_fault().is_some_and(|why| why.contains("its own log")));
         assert_eq!(of("LOADING", "Redis is loading the dataset in memory").disk_fault(), None);
+    }
+
+    #[test]
+    fn a_function_names_the_context_that_is_being_deleted() {
+        let of = |detail: &str| Error::from(redis::make_extension_error("CLOSED".to_owned(), Some(detail.to_owned())));
+        assert!(matches!(of("7"), Error::Deleting(ContextId(7))));
+        assert!(matches!(of("seven"), Error::Redis(_)));
     }
 }

@@ -2,7 +2,7 @@
 //! layouts, schedules, runners.
 
 use hero::coordinator::NodeKey;
-use hero::model::{JobId, RunnerChange, ScheduleId, ScheduleSpec, ScriptType, Seconds, Timestamp};
+use hero::model::{ContextId, JobId, RunnerChange, ScheduleId, ScheduleSpec, ScriptType, Seconds, Timestamp};
 use hero::store::{ContextChange, Error, Import, Imported, Lack, Layouts, NewMessage, Received, RunnerJob, Store};
 
 use crate::support::{PATIENCE, Redis, spec};
@@ -65,18 +65,19 @@ async fn nothing_new_is_stored_in_a_context_that_is_being_deleted() {
     let spec = ScheduleSpec { job: spec("1"), every: Seconds::new(1.0), ..ScheduleSpec::default() };
     let now = Timestamp::local();
     let scheduled = store.schedules().schedule(&ScheduleId::random(), (&spec, &spec), now, now).await;
-    assert!(matches!(scheduled, Err(Error::Deleting)), "{scheduled:?}");
+    assert!(matches!(scheduled, Err(Error::Deleting(ContextId(0)))), "{scheduled:?}");
     let sent = store.messages().send(1, &[("message_type", "text".to_owned())]).await;
-    assert!(matches!(sent, Err(Error::Deleting)), "{sent:?}");
+    assert!(matches!(sent, Err(Error::Deleting(ContextId(0)))), "{sent:?}");
     let runner = store.runners().set(None, &RunnerChange::default()).await;
-    assert!(matches!(runner, Err(Error::Deleting)), "{runner:?}");
+    assert!(matches!(runner, Err(Error::Deleting(ContextId(0)))), "{runner:?}");
     let declared = store.objects().declare_indexes(&"orders".parse().unwrap(), &["price".to_owned()]).await;
-    assert!(matches!(declared, Err(Error::Deleting)), "{declared:?}");
+    assert!(matches!(declared, Err(Error::Deleting(ContextId(0)))), "{declared:?}");
     assert!(!import(&store).await.unwrap());
     assert_eq!(store.conveyor().import(&keys, "work", 10, &[conveyor_job()]).await.unwrap(), [Imported::Full]);
     assert_eq!(store.messages().receive(&message()).await.unwrap().0, Received::Full(Lack::Closed));
     assert_eq!((redis.run::<u64>(&["DBSIZE"]).await, length(&redis, LEGACY).await), (before, 1));
-    assert!(Error::Deleting.not_done() && !Error::Deleting.may_pass());
+    let deleting = Error::Deleting(ContextId(0));
+    assert!(deleting.not_done() && !deleting.may_pass());
 }
 
 #[tokio::test]
@@ -101,7 +102,7 @@ async fn while_redis_is_nearly_full_no_door_takes_new_jobs_and_rights_and_limits
     assert_eq!((length(&redis, LEGACY).await, length(&redis, &keys.queue("work")).await), (1, 1));
     // Full, and not only nearly.
     limit(1 << 20).await;
-    assert!(store.contexts().set(&ContextChange { name: Some("small".into()), ..ContextChange::default() }).await.unwrap());
+    store.contexts().set(&ContextChange { name: Some("small".into()), ..ContextChange::default() }).await.unwrap();
     assert!(store.access().admit_identities(&[(hero::model::IdentityId(7), None)]).await.unwrap().is_empty());
     limit(0).await;
     assert!(import(&store).await.unwrap());

@@ -73,12 +73,12 @@ impl Dispatcher {
         // The entry that was refused says why none was stored; `None` only says that another one was.
         if let Some(index) = answers.iter().position(|answer| !answer.is_stored() && *answer != Created::None) {
             let (job, answer) = (&jobs[index], answers[index].clone());
-            let is_of_all = matches!(answer, Created::TooFast(_) | Created::ManyStaged | Created::Closed | Created::Busy);
-            let error = outcome(context, job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone()));
+            let is_of_all = matches!(answer, Created::TooFast(_) | Created::ManyStaged | Created::Busy);
+            let error = outcome(job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone()));
             return Err(if is_of_all { error } else { entry(index)(error) });
         }
         let ids = jobs.into_iter().zip(answers).map(|(job, answer)| {
-            let stored = outcome(context, job.id, &job.spec.script_type, answer)?;
+            let stored = outcome(job.id, &job.spec.script_type, answer)?;
             if !stored.earlier {
                 log_creation(&store, &stored.id, &job.spec.script_type);
             }
@@ -90,7 +90,7 @@ impl Dispatcher {
     pub(super) async fn store_job(&self, job: NewJob) -> Result<Stored, Error> {
         let (store, id, script_type) = (self.store(job.spec.context_id).await?, job.id.clone(), job.spec.script_type.clone());
         let created = store.jobs().create(job).await.map_err(|error| Error::store(error, Some(&id)))?;
-        let stored = outcome(store.context(), id, &script_type, created)?;
+        let stored = outcome(id, &script_type, created)?;
         if !stored.earlier {
             log_creation(&store, &stored.id, &script_type);
         }
@@ -152,7 +152,7 @@ pub(super) fn distinct(ids: &mut Vec<JobId>) {
 }
 
 /// Converts the result of storing a job for the caller.
-fn outcome(context: ContextId, id: JobId, script_type: &ScriptType, created: Created) -> Result<Stored, Error> {
+fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<Stored, Error> {
     match created {
         Created::Created(status) => Ok(Stored { id, status, earlier: false }),
         Created::Same(id, status) => Ok(Stored { id, status, earlier: true }),
@@ -185,7 +185,6 @@ fn outcome(context: ContextId, id: JobId, script_type: &ScriptType, created: Cre
             what: "as many lists of jobs are being created in this context as may be at once".into(),
             retry_after: RETRY_AFTER,
         }),
-        Created::Closed => Err(Error::Deleting(context)),
         Created::NotFired(_) => unreachable!("only the scheduler stores jobs that have an occurrence"),
         Created::None => Err(Error::invalid("jobs", "another entry was refused")),
     }

@@ -181,6 +181,9 @@ impl Error {
         if source.out_of_memory() {
             return Self::out_of_memory();
         }
+        if let store::Error::Deleting(context) = source {
+            return Self::Deleting(context);
+        }
         Self::Store { job_id: job.cloned(), not_done: source.not_done(), source }
     }
 

@@ -160,7 +160,13 @@ impl Scheduler {
             let Ok(mut doing) = self.audit.begin(begun) else { return Ok(false) };
             let job = self.job(&spec.job, firing, last_job.as_ref()).await?;
             let (id, script_type) = (job.id.clone(), job.spec.script_type.clone());
-            let created = self.store.jobs().create(job).await?;
+            let created = match self.store.jobs().create(job).await {
+                Err(Error::Deleting(_)) => {
+                    doing.give_up();
+                    return Ok(false);
+                }
+                created => created?,
+            };
             if !matches!(created, Created::Created(_)) {
                 // Nothing was created here.
                 doing.give_up();

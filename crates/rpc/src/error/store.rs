@@ -24,7 +24,7 @@ pub(super) fn message_of(source: &Error, not_done: bool, look: &str) -> String {
     if source.is_spoilt() {
         return format!("{source}; nothing was done");
     }
-    if matches!(source, Error::Overtaken(_) | Error::Deleting) {
+    if matches!(source, Error::Overtaken(_)) {
         return source.to_string();
     }
     match (not_done, source.disk_fault()) {

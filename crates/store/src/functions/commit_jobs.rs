@@ -196,7 +196,7 @@ impl Inner {
             Some("stored") => Decided::Stored,
             Some("changed") => Decided::Changed,
             Some("gone" | "later") => Decided::Gone,
-            Some("slow" | "closed") => Decided::Refused(vec![created(&answer)?.unwrap_or(Created::Closed); group.jobs.len()]),
+            Some("slow") => Decided::Refused(vec![created(&answer)?.unwrap_or(Created::Busy); group.jobs.len()]),
             _ => return Err(unexpected("commit_jobs", &answer)),
         })
     }

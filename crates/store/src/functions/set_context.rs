@@ -23,15 +23,14 @@ pub struct ContextChange {
 }
 
 impl Contexts<'_> {
-    /// Creates the hash of this context, or changes it. Returns false if the context is being deleted; then nothing was done.
-    pub async fn set(self, change: &ContextChange) -> Result<bool, Error> {
+    /// Creates the hash of this context, or changes it.
+    pub async fn set(self, change: &ContextChange) -> Result<(), Error> {
         let leave = || LEAVE.to_owned();
         let mut call = self.0.call(&FUNCTION);
         call.arg(change.name.as_ref().map_or_else(leave, |name| format!("={name}")));
         call.arg(change.limits.as_ref().map_or_else(leave, json)).arg(change.admins.as_ref().map_or_else(leave, json));
         match self.0.commands.function::<String>(&call).await?.as_str() {
-            "stored" => Ok(true),
-            "closed" => Ok(false),
+            "stored" => Ok(()),
             reply => Err(unexpected("set_context", &reply)),
         }
     }

@@ -18,8 +18,6 @@ pub enum ObjectStored {
     Full,
     /// All objects together would exceed this limit of bytes. Nothing was done.
     Large(u64),
-    /// The context is being deleted. Nothing was done.
-    Closed,
 }
 
 impl Objects<'_> {
@@ -44,7 +42,6 @@ impl Objects<'_> {
             "stale" => ObjectStored::Stale,
             "full" => ObjectStored::Full,
             "large" => ObjectStored::Large(most),
-            "closed" => ObjectStored::Closed,
             "lost" => return Ok(HostCallResult::Lost),
             "over" => return Ok(HostCallResult::Over),
             reply => return Err(unexpected("set_object", &reply)),

@@ -246,8 +246,8 @@ end
 -- True if the context of this call is being deleted, or was. Only a string key says so.
 function access.is_closed() return (try('STRLEN', keys.closed) or 0) > 0 end
 
--- An answer that the context is being deleted, so nothing new may be stored in it, or nil.
-function access.refuse_closed() return access.is_closed() and redis.error_reply('CLOSED the context is being deleted') or nil end
+-- An answer that the context is being deleted, so nothing new may be stored in it, or nil. `Error::Deleting` is read of it.
+function access.refuse_closed() return access.is_closed() and redis.error_reply('CLOSED ' .. keys.context) or nil end
 
 -- The current time as in the coordinator's specification, in seconds.
 function access.seconds() return values.digits(math.floor(request.now / 1000)) end

@@ -86,7 +86,6 @@ impl Objects {
                 ObjectStored::Stored => return Ok(object.id),
                 ObjectStored::Stale => self.forget(collection),
                 ObjectStored::Full => return Err(too_many_collections()),
-                ObjectStored::Closed => return Err(Error::Deleting(self.store().context())),
                 ObjectStored::Large(most) => {
                     let what = format!("all objects of the context would have more than {most} bytes (objects_quota); delete some");
                     return Err(Error::Full { what, retry_after: RETRY_AFTER });

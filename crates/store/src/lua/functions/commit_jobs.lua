@@ -7,7 +7,7 @@
 --       · number of script types, each: type · number of its jobs
 --       · number of keys that no job may have yet, of jobs and of idempotency keys, keys …
 --       · number of texts of relations, text …
--- Gives {'stored'} · {'slow', ms} · {'closed'} · {'changed'} (relations have changed since they were followed) ·
+-- Gives {'stored'} · {'slow', ms} · {'changed'} (relations have changed since they were followed) ·
 -- {'gone'} (staged jobs are missing, or others have an id or idempotency key by now: they may be staged anew) ·
 -- {'later'} (too many groups have remaining work).
 local try, insist = commands.try, commands.insist
@@ -55,9 +55,8 @@ end
 return function()
   local group, places, look, per_second = request.take(), request.take(), request.take(), request.take_number()
   local revision, many, many_of, others, texts = request.take(), request.take(), take_types(), take_some(), take_some()
-  local full = request.refuse_nearly_full(look)
-  if full then return full end
-  if access.is_closed() then return { 'closed' } end
+  local refused = request.refuse_nearly_full(look) or access.refuse_closed()
+  if refused then return refused end
   if not links.keep(group, places) then return { 'gone' } end
   if links.is_full() then return { 'later' } end
   if not is_whole(group, places, many) or are_taken(others) then return { 'gone' } end

@@ -25,7 +25,6 @@
 -- · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many relations to follow)
 -- · {'again'} (too many with those of the jobs before it: the next call may have room, and has if it is the first job there)
 -- · {'slow', ms} (time until there is room, as jobs per second are limited) · {'crowd'} (too many groups are being staged)
--- · {'closed'} (the context is being deleted)
 -- · {'none'} (another job of all is refused) · {'fired'} (another server fired the occurrence first) · {'skipped'} (it is skipped).
 -- Last, if relations were followed: {'followed', number}.
 local try, insist = commands.try, commands.insist
@@ -332,12 +331,6 @@ local function stage_each(number, group, places, first, new, follows)
   redis.call('EXPIRE', keys.lines(group), links.STAGED_SECONDS)
 end
 
--- Nothing is stored in a context that is being deleted.
-local function refuse_all(number)
-  for place = 1, number do answers[place] = { 'closed' } end
-  return answers
-end
-
 return function()
   limit_of_queue, given_up, lease_until = request.take_number(), request.digits_in(request.take()), request.digits_in(request.take())
   local all, shadows, look = unpack(request.take_list(), 1, 3)
@@ -345,8 +338,8 @@ return function()
   local about = request.take()
   local occurrences = all == 'stage' and {} or schedules.occurrences_in(about)
   most_running, per_second = tonumber(most_running), tonumber(most_created)
-  local full = request.refuse_nearly_full(look)
-  if full then return full end
+  local refused = request.refuse_nearly_full(look) or access.refuse_closed()
+  if refused then return refused end
   has_shadows = shadows == 'shadows'
   local empty = request.empty
   answers, created, nobody_waits, lengths, to_push = {}, {}, empty(nobody_waits), empty(lengths), empty(to_push)
@@ -355,7 +348,6 @@ return function()
   walk, followed, left_for_all = {}, 0, cycles.MOST_FOLLOWED_IN_ALL
   local pools = take_pools()
   room = pools > 0 and request.delay <= request.LATE and queues.room_at_once(most_running) or 0
-  if access.is_closed() then return refuse_all(request.take_number()) end
   if all == 'stage' then
     local group, places, first, new, follows = string.match(about, '^(%S+) (%d+) (%d+) (%d+) (%S+)$')
     stage_each(request.take_number(), group, places, tonumber(first), tonumber(new), follows)

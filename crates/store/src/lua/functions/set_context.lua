@@ -1,10 +1,11 @@
 -- Flags: allow-oom
 -- Creates the hash of the context, or changes it. A value of '-' leaves the field as it is.
 -- ARGV  name · limits, JSON · admins, JSON
--- Gives 'stored', or 'closed' (it is being deleted).
+-- Gives 'stored'.
 return function()
   local name, limits, admins = request.take_many(3)
-  if access.is_closed() then return 'closed' end
+  local closed = access.refuse_closed()
+  if closed then return closed end
   access.change_context()
   if name ~= '-' then commands.insist('HSET', keys.rights, 'name', string.sub(name, 2)) end
   if limits ~= '-' then commands.insist('HSET', keys.rights, 'limits', limits) end

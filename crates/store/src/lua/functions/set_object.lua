@@ -4,7 +4,7 @@
 --       · number of fields for which there are entries · the fields …
 --       then of each entry: field · key
 -- Gives 'stored', 'stale' (other fields have an index), 'full' (there are too many collections), 'large' (all objects
--- would exceed their maximum size), 'closed' (the context is being deleted), or 'lost' or 'over', as in once.lua.
+-- would exceed their maximum size), or 'lost' or 'over', as in once.lua.
 return function()
   local host_call, most = once.take(), request.take_number()
   local answered = once.answered(host_call)
@@ -13,11 +13,12 @@ return function()
   local collection, fields = objects.of(name), {}
   for at = 1, request.take_number() do fields[at] = request.take() end
   if not objects.has_indexes_of(collection, fields) then return 'stale' end
+  local closed = access.refuse_closed()
+  if closed then return closed end
   local function refused(why)
     once.note(host_call, why)
     return why
   end
-  if access.is_closed() then return refused('closed') end
   local more = #json - objects.size(collection, id)
   if not objects.has_room(most, more) then return refused('large') end
   if not objects.note(collection) then return refused('full') end
