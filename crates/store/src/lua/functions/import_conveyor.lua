@@ -65,19 +65,13 @@ return function()
   if access.is_closed() or request.is_nearly_full(look) then bound = 0 end
   while request.has_more() do
     local bytes, kind = request.take(), request.take()
-    local there, answer = conveyor.lies_in(queue, bytes), 'gone'
-    if kind == 'job' then
-      local job = take_job()
-      if there then answer = import(prefix, bytes, job, bound, created) end
-    elseif kind == 'ill' then
-      local id, parent, failed = request.take(), request.take(), request.take()
-      if there and bound == 0 then answer = 'full'
-      elseif there then answer = refuse_ill(prefix, id, parent, failed) end
-    elseif there and bound == 0 then
-      answer = 'full'
-    elseif there then
-      answer = conveyor.set_aside(prefix, bytes) and 'failed' or 'lost'
-    end
+    local there, answer, job, ill = conveyor.lies_in(queue, bytes), 'gone', nil, nil
+    if kind == 'job' then job = take_job()
+    elseif kind == 'ill' then ill = { request.take_many(3) } end
+    if there and job then answer = import(prefix, bytes, job, bound, created)
+    elseif there and bound == 0 then answer = 'full'
+    elseif there and ill then answer = refuse_ill(prefix, unpack(ill))
+    elseif there then answer = conveyor.set_aside(prefix, bytes) and 'failed' or 'lost' end
     if there and answer ~= 'full' then redis.call('LREM', queue, -1, bytes) end
     answers[#answers + 1] = answer
   end
