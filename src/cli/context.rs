@@ -11,8 +11,7 @@ use super::output::{self, Style};
 use super::paging::note_more;
 use super::table::{Fit, Table, cell, cells};
 use crate::exit::Exit;
-use crate::model::{Context, ContextId, ContextLimits, ContextStatus, IdentityId, Role, Seconds};
-use crate::server::settings::{parse_size, parse_time, size_text};
+use crate::model::{Context, ContextId, ContextLimits, ContextStatus, IdentityId, Role, Seconds, parse_size, parse_time, size_text};
 
 /// Commands of contexts.
 #[derive(Debug, Subcommand)]

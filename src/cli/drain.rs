@@ -7,7 +7,7 @@ use super::global::Global;
 use super::output;
 use crate::client;
 use crate::exit::Exit;
-use crate::server::settings::parse_time;
+use crate::model::parse_time;
 
 /// Interval at which the end of the server is checked.
 const LOOK: Duration = Duration::from_millis(200);

@@ -15,8 +15,7 @@ use super::spec::{SingleArgs, SpecArgs};
 use super::watch::{Signals, Terminated, Watch};
 use crate::client::{Client, Error, Follow, JobFailure};
 use crate::exit::{Exit, Interrupted, Usage};
-use crate::model::{ErrorKind, JobId, JobResult, JobSpec, LogLine, Seconds};
-use crate::server::settings::parse_time;
+use crate::model::{ErrorKind, JobId, JobResult, JobSpec, LogLine, Seconds, parse_time};
 
 /// Interval at which `--watch` checks the file.
 const LOOK: Duration = Duration::from_millis(100);

@@ -7,8 +7,7 @@ use super::arguments::ArgumentArgs;
 use super::choices::{Types, one_of};
 use super::environment::EnvironmentArgs;
 use super::pair::{once, pair};
-use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp};
-use crate::server::settings::parse_time;
+use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp, parse_time};
 
 /// The options of every job besides its script, also of jobs made by a schedule.
 #[derive(Debug, Clone, Args)]

@@ -10,8 +10,7 @@ use super::local_time::local_time;
 use super::output::{self, Style};
 use super::table::{Fit, Table, cell, cells};
 use crate::exit::Exit;
-use crate::model::{IdentityId, Token, TokenId};
-use crate::server::settings::parse_time;
+use crate::model::{IdentityId, Token, TokenId, parse_time};
 
 /// Commands of tokens.
 #[derive(Debug, Subcommand)]

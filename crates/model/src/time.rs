@@ -158,10 +158,15 @@ impl Seconds {
 }
 
 /// Splits `64MB` into its number and its unit in lower case.
-pub fn number_and_unit(text: &str) -> Option<(f64, String)> {
+pub(super) fn number_and_unit(text: &str) -> Option<(f64, String)> {
     let at = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '_')).unwrap_or(text.len());
     let number = text[..at].replace('_', "").parse().ok()?;
     Some((number, text[at..].trim().to_ascii_lowercase()))
+}
+
+/// Parses `90`, `0.5`, `250ms`, `30s`, `5m`, `24h` or `7d`, up to 100 years.
+pub fn parse_time(text: &str) -> Result<Duration, String> {
+    Seconds::read(text).map(Seconds::duration)
 }
 
 impl From<Duration> for Seconds {
@@ -260,6 +265,16 @@ mod tests {
         assert_eq!("2026-11-21T11:00:00.25+01:00".parse::<Timestamp>().unwrap(), time);
         assert_eq!(time.hour(), "2026112110");
         assert_eq!(Timestamp::from_millis(i64::MAX).to_string(), "9999-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn times_are_seconds_or_have_a_unit() {
+        for (text, millis) in [("90", 90_000), ("0.5", 500), ("250ms", 250), ("5m", 300_000), ("24h", 86_400_000), ("7 d", 604_800_000)] {
+            assert_eq!(parse_time(text).unwrap().as_millis(), millis, "{text}");
+        }
+        for bad in ["", "s", "-1", "1e9", "5 parsecs", "1e300s", "99999999999", "inf", "1.2.3"] {
+            assert!(parse_time(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -16,8 +16,9 @@ use crate::cli::script_error::render;
 use crate::cli::watch::{Presence, Signals, Stopping, Terminated};
 use crate::client::{Client, Error, Followed, code};
 use crate::exit::{Exit, Interrupted};
-use crate::model::{ContextId, ErrorKind, Flow, FlowEvent, FlowId, FlowJob, FlowSpec, FlowStatus, JobError, Progress, Seconds, Status};
-use crate::server::settings::parse_time;
+use crate::model::{
+    ContextId, ErrorKind, Flow, FlowEvent, FlowId, FlowJob, FlowSpec, FlowStatus, JobError, Progress, Seconds, Status, parse_time,
+};
 
 /// Interval at which the tree is redrawn, as running times change.
 const FRAME: Duration = Duration::from_millis(200);

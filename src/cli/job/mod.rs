@@ -21,8 +21,7 @@ use super::translate::translated;
 use super::watch::Watch;
 use crate::client::Client;
 use crate::exit::Exit;
-use crate::model::{ContextId, ErrorKind, JobId, Reason, Status};
-use crate::server::settings::parse_time;
+use crate::model::{ContextId, ErrorKind, JobId, Reason, Status, parse_time};
 
 /// Commands of jobs.
 #[derive(Debug, Subcommand)]

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use super::context_settings::LEAST_SCRIPT_MEMORY;
-use super::value::size_text;
 use super::{Scope, Settings, nearest, nodes};
 use crate::actor::Mask;
+use crate::model::size_text;
 
 /// An empty Redis already uses a few megabytes.
 const LEAST_REDIS: u64 = 16 << 20;

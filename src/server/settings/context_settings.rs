@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Settings, grant, value};
 use crate::engine::Capability;
-use crate::model::ContextId;
+use crate::model::{ContextId, size_text};
 
 /// The maximum number of contexts of a process. Each has its own connections, so a larger number is a typing error.
 pub(super) const MOST: usize = 256;
@@ -66,7 +66,7 @@ struct Limit {
 
 impl Limit {
     fn text(&self, number: u64) -> String {
-        if self.is_size { value::size_text(number) } else { number.to_string() }
+        if self.is_size { size_text(number) } else { number.to_string() }
     }
 }
 

@@ -41,8 +41,6 @@ pub use script_type::ScriptTypeSettings;
 use setting::settings;
 pub use setting::{Default, Kind, Scope, Setting, markdown};
 pub use source::Flags;
-pub(crate) use value::size_text;
-pub use value::{parse_size, parse_time};
 pub use variables::misspelt_of_commands;
 
 settings! {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::value;
 use crate::engine::{ProgramSettings, Python};
-use crate::model::ScriptType;
+use crate::model::{ScriptType, size_text};
 
 /// The minimum with which any interpreter starts.
 pub(super) const LEAST_MEMORY: u64 = 16 << 20;
@@ -157,7 +157,7 @@ impl ScriptTypeSettings {
             ("command", self.command.as_ref().map(|command| json!(command))),
             ("file", (self.file != Table::file()).then(|| json!(self.file))),
             ("read", (!self.read.is_empty()).then(|| json!(paths(&self.read)))),
-            ("memory", (self.memory != Self::MEMORY).then(|| json!(value::size_text(self.memory)))),
+            ("memory", (self.memory != Self::MEMORY).then(|| json!(size_text(self.memory)))),
         ];
         fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }

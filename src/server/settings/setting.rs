@@ -2,7 +2,7 @@ use std::default::Default as _;
 use std::fmt::Write as _;
 
 use super::SETTINGS;
-use super::value::size_text;
+use crate::model::size_text;
 use crate::rpc::Limits;
 
 /// A setting: its name in the TOML file, its kind, default and description.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-use crate::model::{MASKED, Seconds, number_and_unit};
+use crate::model::{MASKED, parse_size, parse_time};
 
 /// A typed value from a TOML file, or a text from elsewhere.
 #[derive(serde::Deserialize)]
@@ -85,35 +85,6 @@ pub(super) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D:
     Ok(items.into_iter().filter(|item| !item.is_empty()).collect())
 }
 
-/// Parses `90`, `0.5`, `250ms`, `30s`, `5m`, `24h` or `7d`, up to 100 years.
-pub fn parse_time(text: &str) -> Result<Duration, String> {
-    Seconds::read(text).map(Seconds::duration)
-}
-
-/// Parses `65536`, `64KB`, `2MB` or `1GB`; as in Redis the units count in 1024.
-pub fn parse_size(text: &str) -> Result<u64, String> {
-    let bad = || format!("{text:?} is not a size (bytes, or such as 64KB, 2MB, 1GB)");
-    let (number, unit) = number_and_unit(text).ok_or_else(bad)?;
-    let power = match unit.as_str() {
-        "" | "b" => 0,
-        "k" | "kb" | "kib" => 1,
-        "m" | "mb" | "mib" => 2,
-        "g" | "gb" | "gib" => 3,
-        "t" | "tb" | "tib" => 4,
-        _ => return Err(bad()),
-    };
-    let bytes = number * 1024_f64.powi(power);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked in the same line")]
-    (bytes < 2_f64.powi(53)).then_some(bytes as u64).ok_or_else(bad)
-}
-
-/// Formats a number of bytes in the largest unit that leaves no fraction.
-pub(crate) fn size_text(bytes: u64) -> String {
-    let units = [(30, "GB"), (20, "MB"), (10, "KB")];
-    let unit = units.into_iter().find(|(power, _)| bytes > 0 && bytes.is_multiple_of(1 << power));
-    unit.map_or_else(|| bytes.to_string(), |(power, name)| format!("{}{name}", bytes >> power))
-}
-
 /// Parses a table, or its short text form. Errors describe the keys of the table as `key`.
 pub(super) fn read_table<T>(value: &figment::value::Value, key: &str) -> Result<T, String>
 where
@@ -155,27 +126,6 @@ pub(super) fn masked<S: serde::Serializer>(url: &Option<String>, to: S) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_seconds_or_have_a_unit() {
-        for (text, millis) in [("90", 90_000), ("0.5", 500), ("250ms", 250), ("5m", 300_000), ("24h", 86_400_000), ("7 d", 604_800_000)] {
-            assert_eq!(parse_time(text).unwrap().as_millis(), millis, "{text}");
-        }
-        for bad in ["", "s", "-1", "1e9", "5 parsecs", "1e300s", "99999999999", "inf", "1.2.3"] {
-            assert!(parse_time(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn sizes_count_in_1024() {
-        for (text, bytes) in [("0", 0), ("65_536", 65_536), ("64KB", 65_536), ("2MiB", 2 << 20), ("1.5g", 3 << 29)] {
-            assert_eq!(parse_size(text).unwrap(), bytes, "{text}");
-            assert_eq!(parse_size(&size_text(bytes)), Ok(bytes), "{text}");
-        }
-        for bad in ["", "MB", "-1", "1XB", "99999999TB"] {
-            assert!(parse_size(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn a_password_in_an_address_is_hidden() {

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use hero::model::{Backoff, JobId, JobSpec, Output, OutputFormat, ScriptType, Secrets, Status, Timestamp};
-use hero::server::settings::{self, SETTINGS, parse_time};
+use hero::model::{Backoff, JobId, JobSpec, Output, OutputFormat, ScriptType, Secrets, Status, Timestamp, parse_time};
+use hero::server::settings::{self, SETTINGS};
 use hero::store::{AttemptEnd, Claimed, Created, ERROR_FIELDS, Ended, Fetch, NewJob, Periods, Store, Walked, script_behind_the_modules};
 use rand::Rng as _;
 
