@@ -16,8 +16,7 @@ use super::output;
 use super::watch::Presence;
 use crate::client::{self, Client, Followed, code};
 use crate::exit::{Exit, Interrupted, Usage};
-use crate::model::{JobId, each_once, tree};
-use crate::server::settings::nearest;
+use crate::model::{JobId, each_once, nearest, tree};
 
 /// Calls a method of the server and prints its answer; for a subscription, each item as it arrives.
 #[derive(Debug, Args)]
@@ -84,7 +83,7 @@ fn unknown(name: &str) -> Option<String> {
     if names.contains(&name) {
         return None;
     }
-    let near = nearest(name, names.into_iter()).map_or("; ".to_owned(), |near| format!("; did you mean {near}? "));
+    let near = nearest(name, names).map_or("; ".to_owned(), |near| format!("; did you mean {near}? "));
     Some(format!("there is no method {name:?}{near}`hero call rpc.discover` and the page /docs of the server have all of them"))
 }
 

@@ -5,7 +5,7 @@ use super::choices::Types;
 use super::output::{self, Style};
 use crate::engine::reference::{ScriptFunction, definition_file, functions_of};
 use crate::exit::{Exit, Usage};
-use crate::model::ScriptType;
+use crate::model::{ScriptType, nearest};
 
 /// The functions to show.
 #[derive(Debug, Args)]
@@ -64,8 +64,7 @@ fn show(found: &[&ScriptFunction], word: Option<&str>) -> anyhow::Result<()> {
     if found.is_empty() {
         let word = word.unwrap_or_default();
         let names = functions_of(None).into_iter().map(|function| function.name.as_str()).chain(["print", "debug"]);
-        let near = names.map(|name| (strsim::damerau_levenshtein(name, word), name)).min().filter(|(distance, _)| *distance <= 2);
-        let near = near.map_or_else(String::new, |(_, name)| format!("; did you mean {name}?"));
+        let near = nearest(word, names).map_or_else(String::new, |name| format!("; did you mean {name}?"));
         output::note(format!(
             "no function is named {word}{near}; `hero functions` shows all, and https://rhai.rs/book/lib/ those that are Rhai's own"
         ));

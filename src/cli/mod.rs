@@ -75,6 +75,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub use crate::exit::Exit;
+use crate::model::nearest;
 
 /// Runs scripts as jobs: a server, its actors, and the commands to use them.
 #[derive(Debug, Parser)]
@@ -217,7 +218,7 @@ fn with_tip(error: clap::Error, arguments: &[OsString]) -> clap::Error {
         word => {
             let cli = Cli::command();
             let names = cli.get_subcommands().map(clap::Command::get_name);
-            match names.filter(|name| strsim::damerau_levenshtein(name, word) == 1).min() {
+            match nearest(word, names) {
                 Some(name) => format!("hero {name}"),
                 None => return error,
             }

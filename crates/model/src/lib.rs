@@ -22,6 +22,7 @@ mod json;
 mod log;
 mod masked;
 mod message;
+mod nearest;
 mod object;
 mod once;
 mod pong;
@@ -61,6 +62,7 @@ pub use job::{Input, Job, JobResult, Progress};
 pub use json::{JobJson, Json, without_position};
 pub use log::{LogLevel, LogLine, LogPage};
 pub use message::{Draft, Message, MessageFormat, MessageKey, MessageList, MessageLog, MessagePage, MessageStatus, MessageType};
+pub use nearest::nearest;
 pub use object::{
     Collection, Comparison, Condition, Find, Index, InvalidObjectId, ObjectId, ObjectPage, Range, SortKey, StoredObject, Test, conditions,
     keys_at, names,

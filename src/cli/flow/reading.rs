@@ -11,6 +11,7 @@ use serde_saphyr::{DuplicateKeyPolicy, Options, Spanned};
 
 use super::file::{Diagnostic, FileJob, FlowFile, Jobs, SourcePosition, known_keys, position};
 use super::numbers::rounded;
+use crate::model::nearest;
 
 /// The maximum number of reported faults.
 const MOST_TOLD: usize = 20;
@@ -117,8 +118,8 @@ fn unknown_fields(keys: &[Key]) -> (Vec<Diagnostic>, HashSet<SourcePosition>) {
         if known.contains(field) || !places.insert(key.at) || faults.len() >= MOST_TOLD {
             continue;
         }
-        let near = known.iter().map(|name| (strsim::damerau_levenshtein(field, name), name)).min().filter(|(far, _)| *far <= 2);
-        let meant = near.map_or_else(|| format!("those that there are: {}", known.join(", ")), |(_, name)| format!("is `{name}` meant?"));
+        let near = nearest(field, known);
+        let meant = near.map_or_else(|| format!("those that there are: {}", known.join(", ")), |name| format!("is `{name}` meant?"));
         faults.push(Diagnostic::new(Some(key.at), format!("{whose}unknown field `{field}`; {meant}")));
     }
     (faults, places)

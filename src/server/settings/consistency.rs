@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use super::context_settings::LEAST_SCRIPT_MEMORY;
-use super::{Scope, Settings, nearest, nodes};
+use super::{Scope, Settings, nodes};
 use crate::actor::Mask;
-use crate::model::size_text;
+use crate::model::{nearest, size_text};
 
 /// An empty Redis already uses a few megabytes.
 const LEAST_REDIS: u64 = 16 << 20;
@@ -170,7 +170,7 @@ fn log_level(text: &str) -> Result<(), String> {
         // The filter takes a bare word that is no level for the name of a program's module, and would show everything
         // of it.
         if !word.contains(['=', '[', ']', '{', '}']) && !is_level(word) {
-            return Err(match nearest(word, LEVELS.into_iter()) {
+            return Err(match nearest(word, LEVELS) {
                 Some(nearest) => format!("{word:?} is not a level; did you mean {nearest}?"),
                 None => format!("{word:?} is not a level: {forms}"),
             });
@@ -180,7 +180,7 @@ fn log_level(text: &str) -> Result<(), String> {
                 return Err(format!("{level:?} in {word:?} is not a level: {forms}"));
             }
             let root = part.split("::").next().unwrap_or(part);
-            if root != "hero" && nearest(root, ["hero"].into_iter()).is_some() {
+            if root != "hero" && nearest(root, ["hero"]).is_some() {
                 return Err(format!("there is nothing called {root:?} in {word:?}; did you mean hero?"));
             }
         }

@@ -29,7 +29,7 @@ use serde::Deserialize;
 use self::Default::{Computed, Is, Limit};
 use self::Kind::{Contexts, Endpoints, List, One, Pools, Switch, Types};
 use self::Scope::{Both, Server};
-use crate::model::{ContextId, Name};
+use crate::model::{ContextId, Name, nearest};
 pub use context::ContextEndpoint;
 pub use context_settings::ContextSettings;
 pub(crate) use defaults::data as default_data;
@@ -350,10 +350,4 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> 
         Some(nearest) => format!("{what} {name} is unknown; did you mean {nearest}?"),
         None => format!("{what} {name} is unknown"),
     }
-}
-
-/// Returns the known name that `name` resembles most, if it could be a typing error.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let closest = known.map(|other| (strsim::osa_distance(name, other), other)).min_by_key(|(distance, _)| *distance)?;
-    (closest.0 <= (name.len() / 4).max(1)).then_some(closest.1)
 }

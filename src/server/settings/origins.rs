@@ -2,7 +2,8 @@
 
 use http::uri::Authority;
 
-use super::{Settings, nearest};
+use super::Settings;
+use crate::model::nearest;
 
 /// Describes the first origin or host that can never match, and the correct spelling.
 pub(super) fn fault(settings: &Settings, said: &dyn Fn(&str) -> String) -> Option<String> {
@@ -81,7 +82,7 @@ fn page(scheme: &str) -> Result<(), String> {
     if OTHERS.contains(&scheme) || !is_scheme {
         return Err(format!("is no address of a web page: no browser sends an Origin with {scheme}"));
     }
-    match nearest(scheme, PAGES.into_iter()).filter(|page| *page != scheme) {
+    match nearest(scheme, PAGES).filter(|page| *page != scheme) {
         Some(near) => Err(format!("has the scheme {scheme}, but pages have {near}")),
         None => Ok(()),
     }

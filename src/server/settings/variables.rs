@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{SETTINGS, Setting, nearest};
+use super::{SETTINGS, Setting};
+use crate::model::nearest;
 
 const PREFIX: &str = "HERO_";
 /// The variables of commands that call a server.
@@ -12,8 +13,6 @@ const OF_PROCESSES: [&str; 8] =
     ["HERO_ARGS", "HERO_ARGUMENTS", "HERO_ASK_FD", "HERO_ATTEMPT", "HERO_CALLER_ID", "HERO_CONTEXT_ID", "HERO_JOB_ID", "HERO_RESULT_FD"];
 /// The prefix of such a variable on its way into a process that is being confined.
 const ON_THE_WAY: &str = "HERO_OF_JOB_";
-/// The similarity from which on one name counts as a misspelling of another; 1 means equal.
-const ALIKE: f64 = 0.85;
 
 /// Returns the unknown variables, except those that others set for a service called hero.
 fn unknown(env: &BTreeMap<String, String>) -> impl Iterator<Item = &str> {
@@ -49,12 +48,11 @@ pub(super) fn misspelt(env: &BTreeMap<String, String>) -> Option<String> {
 /// Returns one line for each variable without effect, with the name that may be meant.
 pub(super) fn warnings(env: &BTreeMap<String, String>) -> Vec<String> {
     let warning = |name: &str| {
-        // The meant name has fewer words, as for HERO_REDIS_URL, or is similar.
-        let begun = names().filter(|known| name.starts_with(known)).max_by_key(String::len);
-        let likeness = |known: String| (strsim::jaro_winkler(bare(name), bare(&known)), known);
-        let alike = || names().map(likeness).max_by(|(one, _), (other, _)| one.total_cmp(other)).filter(|(alike, _)| *alike >= ALIKE);
-        let nearest = begun.or_else(|| Some(alike()?.1)).map_or_else(String::new, |known| format!("; did you mean {known}?"));
-        format!("the environment variable {name} has no effect: it is no setting{nearest}")
+        // The meant name has fewer words, as for HERO_REDIS_URL. One with a typing error is refused.
+        let letters = |name: &str| name.replace('_', "");
+        let begun = names().filter(|known| letters(name).starts_with(&letters(known))).max_by_key(String::len);
+        let meant = begun.map_or_else(String::new, |known| format!("; did you mean {known}?"));
+        format!("the environment variable {name} has no effect: it is no setting{meant}")
     };
     unknown(env).map(warning).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 
-use hero_model::{FlowJobSpec, FlowSpec};
+use hero_model::{FlowJobSpec, FlowSpec, nearest};
 
 /// Maximum number of jobs of a flow.
 pub(super) const MOST_JOBS: usize = 1000;
@@ -101,7 +101,7 @@ fn dependency_problems(name: &str, job: &FlowJobSpec, jobs: &BTreeMap<String, Fl
             return Some(problem(other, "the job waits for itself".to_owned()));
         }
         if !jobs.contains_key(other) {
-            let near = nearest(other, jobs).map_or_else(String::new, |near| format!("; is {near:?} meant?"));
+            let near = nearest(other, jobs.keys()).map_or_else(String::new, |near| format!("; is {near:?} meant?"));
             return Some(problem(other, format!("the flow has no job {other:?}{near}")));
         }
         (!seen.insert(other.clone())).then(|| problem(other, format!("{other:?} stands there twice")))
@@ -112,16 +112,6 @@ fn dependency_problems(name: &str, job: &FlowJobSpec, jobs: &BTreeMap<String, Fl
 fn is_name(name: &str) -> bool {
     let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     begins && name.len() <= LONGEST_NAME && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
-
-/// Returns the most similar name, if it is similar enough.
-fn nearest<'j>(name: &str, jobs: &'j BTreeMap<String, FlowJobSpec>) -> Option<&'j str> {
-    if name.len() > LONGEST_NAME {
-        return None;
-    }
-    let near =
-        jobs.keys().filter(|other| other.len() <= LONGEST_NAME).map(|other| (strsim::damerau_levenshtein(name, other), other)).min()?;
-    (near.0 <= 2 && name.len() > 2).then_some(near.1.as_str())
 }
 
 /// Returns the names of the jobs of a flow, each after those that it waits for, and otherwise in alphabetical order.

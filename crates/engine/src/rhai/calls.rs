@@ -12,7 +12,7 @@ use rhai::{AST, ASTNode, Engine, Expr, FnCallExpr, Stmt};
 
 use super::{constants, failure};
 use crate::rhai::functions::functions;
-use hero_model::{ErrorKind, JobError};
+use hero_model::{ErrorKind, JobError, nearest};
 
 /// Functions of Rhai's core with any number of arguments.
 const WORDS: [&str; 8] = ["call", "curry", "debug", "Fn", "is_def_fn", "is_def_var", "is_shared", "type_of"];
@@ -86,11 +86,7 @@ pub(super) fn values(count: usize) -> String {
 fn meant(script: &AST, name: &str) -> String {
     let is_name = |name: &str| name.starts_with(|first: char| first.is_ascii_alphabetic()) && name.chars().all(constants::is_word);
     let all = || own(script).chain(KNOWN.iter().map(|(name, count)| (name.as_str(), *count))).filter(|(other, _)| is_name(other));
-    // A short name may only differ in few letters.
-    let most = (name.chars().count() / 3).clamp(1, failure::NEAR);
-    let distance = |other: &str| strsim::damerau_levenshtein(other, &failure::cut(name, failure::LONGEST_NAME));
-    let near = all().map(|(other, _)| (distance(other), other)).filter(|(distance, _)| *distance <= most).min();
-    let Some((_, near)) = near else { return String::new() };
+    let Some(near) = nearest(name, all().map(|(other, _)| other)) else { return String::new() };
     let is_own = own(script).any(|(own, _)| own == near);
     match functions().iter().find(|function| function.name == near && !is_own) {
         Some(function) => format!("; there is {}", function.signature()),

@@ -8,18 +8,15 @@ use super::constants::{LINES_BEFORE, is_word};
 use super::{convert, text};
 use crate::limits::FIXED;
 use crate::rhai::functions::functions;
-use crate::script_function::ScriptFunction;
 use crate::{Capability, Limits};
-use hero_model::{ErrorKind, JobError, Json, Limit};
+use hero_model::{ErrorKind, JobError, Json, Limit, nearest};
 
 /// The maximum length of a message. Rhai's messages can repeat whole strings of the script.
 pub(super) const LONGEST_MESSAGE: usize = 2048;
 /// The maximum length of the JSON of a thrown value.
 pub(super) const LONGEST_DATA: usize = 64 << 10;
-/// The maximum edit distance of a suggested name.
-pub(super) const NEAR: usize = 3;
 /// The maximum length of a name in a call stack; its depth is bounded by the call levels.
-pub(super) const LONGEST_NAME: usize = 128;
+const LONGEST_NAME: usize = 128;
 
 /// Converts an error of Rhai.
 ///
@@ -147,12 +144,10 @@ pub(super) fn as_defined(call: &str) -> String {
         let known = functions().iter().find(|function| function.name == name && function.capability.is_some());
         return known.map_or_else(String::new, |function| format!("; there is {}", function.signature()));
     };
-    let distance = |function: &ScriptFunction| strsim::damerau_levenshtein(&function.name, &cut(name, LONGEST_NAME));
-    let near = functions().iter().filter(|function| function.parts().0 == Some(namespace)).map(|function| (distance(function), function));
-    match near.filter(|(distance, _)| *distance <= NEAR).min_by_key(|(distance, _)| *distance) {
-        Some((_, function)) => format!("; there is {}", function.signature()),
-        None => String::new(),
-    }
+    let of_namespace = || functions().iter().filter(|function| function.parts().0 == Some(namespace));
+    let near = nearest(name, of_namespace().map(|function| &function.name));
+    let function = near.and_then(|near| of_namespace().find(|function| function.name == *near));
+    function.map_or_else(String::new, |function| format!("; there is {}", function.signature()))
 }
 
 /// Replaces the names of Rust types in a message of Rhai by their names in scripts.
@@ -225,7 +220,7 @@ pub(super) fn truncate(text: &str) -> String {
     cut(text, LONGEST_MESSAGE)
 }
 
-pub(super) fn cut(text: &str, most: usize) -> String {
+fn cut(text: &str, most: usize) -> String {
     if text.len() <= most { text.to_owned() } else { format!("{}…", &text[..text::boundary(text, most - '…'.len_utf8())]) }
 }
 

@@ -1,7 +1,7 @@
 use super::create::distinct;
 use super::{Dispatcher, Error, InUse};
 use hero_engine::{Names, Program};
-use hero_model::{Actor, ContextId, JobError, JobFilter, JobId, JobSpec, Name, RunnerId, ScriptType};
+use hero_model::{Actor, ContextId, JobError, JobFilter, JobId, JobSpec, Name, RunnerId, ScriptType, nearest};
 use hero_store::NewJob;
 
 /// Maximum length of a text field other than the script, in bytes.
@@ -94,10 +94,7 @@ impl Dispatcher {
         names.extend(actors.iter().map(|actor| actor.script_type.as_str()));
         names.sort_unstable();
         names.dedup();
-        let distance = |name: &str| strsim::damerau_levenshtein(name, script_type.as_str());
-        let candidates = names.iter().copied().chain(Program::names()).filter(|_| script_type.as_str().len() <= 64);
-        let near = candidates.filter(|name| *name != script_type.as_str() && distance(name) <= (name.len() / 3).max(1) && name.len() > 1);
-        let near = near.min_by_key(|name| distance(name)).map(ToOwned::to_owned);
+        let near = nearest(script_type.as_str(), names.iter().copied().chain(Program::names())).map(ToOwned::to_owned);
         Err(Error::UnknownScriptType { script_type: script_type.clone(), known: names.join(", "), near })
     }
 }

@@ -1,5 +1,6 @@
 //! The occurrences of schedules. This module reads neither a clock nor the store.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -8,7 +9,7 @@ use croner::Cron;
 
 use super::Error;
 use super::cron::cron;
-use hero_model::{Missed, ScheduleSpec, Timestamp};
+use hero_model::{Missed, ScheduleSpec, Timestamp, nearest};
 
 /// The occurrences of a schedule.
 #[derive(Debug, Clone)]
@@ -168,9 +169,8 @@ impl Timetable {
 
 fn zone(name: &str) -> Result<Tz, Error> {
     name.parse().map_err(|_| {
-        let distance = |zone: &Tz| strsim::damerau_levenshtein(&zone.name().to_lowercase(), &name.to_lowercase());
-        let near = chrono_tz::TZ_VARIANTS.iter().filter(|_| name.len() <= 64).min_by_key(|zone| distance(zone));
-        let near = near.filter(|zone| distance(zone) <= 4).map(|zone| format!("; did you mean {}?", zone.name()));
+        let zones: BTreeMap<String, &str> = chrono_tz::TZ_VARIANTS.iter().map(|zone| (zone.name().to_lowercase(), zone.name())).collect();
+        let near = nearest(&name.to_lowercase(), zones.keys()).map(|zone| format!("; did you mean {}?", zones[zone]));
         let name: String = name.chars().take(64).collect();
         Error::invalid("time_zone", format!("{name:?} is no time zone, such as Europe/Berlin{}", near.unwrap_or_default()))
     })

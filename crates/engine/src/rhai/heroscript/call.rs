@@ -10,10 +10,7 @@ use crate::rhai::functions::functions;
 use crate::rhai::native::excerpt;
 use crate::rhai::run::Run;
 use crate::script_function::{FunctionParameter, ScriptFunction};
-use hero_model::JobError;
-
-/// The maximum edit distance of a suggested function name.
-const NEAR: usize = 3;
+use hero_model::{JobError, nearest};
 
 /// The functions by their joined names. The first of several with the same name counts.
 static BY_NAME: LazyLock<HashMap<String, &'static ScriptFunction>> =
@@ -78,10 +75,8 @@ fn function_of(action: &Action, capabilities: &[Capability]) -> Result<&'static 
         return Err(wrong(action, format!("{written} is for {}", needed.who())));
     }
     known.ok_or_else(|| {
-        let distance = |function: &ScriptFunction| strsim::damerau_levenshtein(&function.joined(), &excerpt(&written));
-        let near =
-            functions().iter().map(|function| (distance(function), function.joined())).min().filter(|(distance, _)| *distance <= NEAR);
-        let near = near.map_or_else(String::new, |(_, name)| format!(": did you mean {name}?"));
+        let near = nearest(&written, functions().iter().map(ScriptFunction::joined));
+        let near = near.map_or_else(String::new, |name| format!(": did you mean {name}?"));
         wrong(action, format!("there is no function {}{near}", excerpt(&written)))
     })
 }
