@@ -27,7 +27,7 @@ use crate::dispatch::{self, Dispatcher, Schemas};
 use crate::log_file::LogDirectory;
 use crate::model::{ContextId, ScriptType, ServerId};
 use crate::process::Spawner;
-use crate::service;
+use crate::service::{self, Service};
 use crate::store::Managed;
 
 /// Everything that runs below the RPC server.
@@ -181,7 +181,7 @@ impl Backend {
         if tokio::time::timeout(READY, ready).await.is_err() {
             bail!("the engines of a pool did not start within {} s; the log says why", READY.as_secs());
         }
-        tokio::spawn(service::run(Trimmer::default(), self.shutdown.clone()));
+        self.run(Trimmer::default());
         self.serve_made_contexts().await
     }
 
@@ -192,16 +192,21 @@ impl Backend {
             return Ok(());
         }
         self.dispatcher.open_with(self.hosting.opener());
-        tokio::spawn(service::run(Follower::new(self.hosting.clone()), self.shutdown.clone()));
-        tokio::spawn(service::run(Rotation::new(self.hosting.clone())?, self.shutdown.clone()));
+        self.run(Follower::new(self.hosting.clone()));
+        self.run(Rotation::new(self.hosting.clone())?);
         Ok(())
     }
 
     /// Starts checking whether this server is ready, for `/readyz` and for the log.
     pub(crate) fn check_readiness(&self) -> ReadinessCheck {
         let check = ReadinessCheck::new(self.dispatcher.clone(), self.audit.clone(), self.hosting.clone());
-        tokio::spawn(service::run(check.clone(), self.shutdown.clone()));
+        self.run(check.clone());
         check
+    }
+
+    /// Runs a loop until the shutdown. [`Self::close`] waits for its end.
+    pub(crate) fn run(&self, service: impl Service) {
+        self.services.spawn(service::run(service, self.shutdown.clone()));
     }
 
     /// Ends the pools: running scripts get the grace period, then callers that still wait get answers.

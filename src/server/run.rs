@@ -17,7 +17,6 @@ use super::{logging, message_loops, node_key, ready_line};
 use crate::coordinator::{Destinations, Messages, NodeKey, Pinger, Runners, Wakes};
 use crate::model::Timestamp;
 use crate::rpc::{self, Access, App, Guard, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving, Tls};
-use crate::service;
 
 /// The name of the operator's socket, in the data directory.
 pub(crate) const OPERATOR_SOCKET: &str = "hero.sock";
@@ -103,7 +102,7 @@ async fn serve(
     for store in backend.dispatcher.stores() {
         let of_context = pools.iter().filter(|entry| entry.context == store.context());
         let pools = of_context.map(|entry| (entry.pool.settings.script_type.clone(), entry.pool.status.clone())).collect();
-        tokio::spawn(service::run(Gauges::new(store.clone(), pools, metrics.clone()), shutdown.clone()));
+        backend.run(Gauges::new(store.clone(), pools, metrics.clone()));
     }
     let check = backend.check_readiness();
     let readiness = move || -> Pin<Box<dyn Future<Output = Readiness> + Send>> {
