@@ -34,7 +34,7 @@ pub struct Limits {
 
 impl Limits {
     /// The maximum nesting of a result.
-    pub const RESULT_DEPTH: usize = 64;
+    pub(crate) const RESULT_DEPTH: usize = 64;
     /// The size up to which a text or a blob always fits, in bytes. More than twice this size never fits, except in the
     /// input of a script.
     ///
@@ -43,7 +43,7 @@ impl Limits {
     pub const TEXT: usize = 256 << 10;
     /// The same for the number of elements of an array. Functions of Rhai process a whole array before the clock is
     /// checked.
-    pub const ARRAY: usize = 64 << 10;
+    pub(crate) const ARRAY: usize = 64 << 10;
 
     /// Returns these limits with lower limits of operations and processor time, if the given ones are lower.
     #[must_use]

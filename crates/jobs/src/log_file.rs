@@ -51,7 +51,7 @@ pub enum Error {
 
 impl Error {
     /// True if the path itself is not allowed, so the job is at fault and not the disk.
-    pub fn is_of_path(&self) -> bool {
+    pub(crate) fn is_of_path(&self) -> bool {
         use io::ErrorKind::{InvalidFilename, IsADirectory, NotADirectory};
         match self {
             Self::Outside(_) | Self::Deep(_) => true,

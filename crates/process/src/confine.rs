@@ -33,7 +33,7 @@ pub use self::call::{Call, Kind, calls};
 pub use self::landlock::{readable_by_engines, readable_by_jobs};
 pub use descriptors::hand_over;
 pub use exec::exec_main;
-pub use profile::{HOST_CALLS, JobRights, OF_JOB, Profile, RESULT, SupervisorRights};
+pub use profile::{JobRights, OF_JOB, Profile, RESULT, SupervisorRights};
 pub use steps::left_out;
 pub use user::JobUser;
 

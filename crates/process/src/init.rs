@@ -62,7 +62,7 @@ impl Drop for Init {
 }
 
 /// The body of a process that only serves as the first of a namespace: reaps children until descriptor 0 is closed.
-pub fn init_main() -> ExitCode {
+pub(crate) fn init_main() -> ExitCode {
     match serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(FAILED),

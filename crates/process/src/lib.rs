@@ -17,7 +17,6 @@ pub mod tree;
 pub use arguments::arguments;
 pub use identity::{has_ended, identity};
 pub use init::Init;
-pub use init::init_main;
 pub use spawn::Spawner;
 
 /// This program, even if its file was replaced.

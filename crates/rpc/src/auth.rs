@@ -124,7 +124,7 @@ impl Session {
     }
 
     /// Returns the caller.
-    pub fn principal(&self) -> Principal {
+    pub(crate) fn principal(&self) -> Principal {
         self.principal.borrow().clone()
     }
 

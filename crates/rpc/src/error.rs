@@ -149,7 +149,7 @@ impl Error {
     }
 
     /// Converts the error for the caller. It logs the causes that the caller does not see, so call it only once.
-    pub fn into_object(self) -> ErrorObjectOwned {
+    pub(crate) fn into_object(self) -> ErrorObjectOwned {
         if let Self::Access(access::Error::Store(source)) = &self {
             tracing::warn!(error = %source, "a call failed, because Redis did not do its part");
         }

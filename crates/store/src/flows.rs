@@ -69,7 +69,7 @@ impl Flows<'_> {
     pub const JOBS_OF_OPEN_FLOWS_ARE_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
     /// The time for which jobs of a flow wait that nobody starts. Then they are stopped, and the flow ends.
-    pub const UNSTARTED_FLOWS_WAIT: Duration = Duration::from_secs(7 * 24 * 3600);
+    pub(crate) const UNSTARTED_FLOWS_WAIT: Duration = Duration::from_secs(7 * 24 * 3600);
 
     /// Returns the flow with this number, if there is one that is not being created or deleted just now.
     pub async fn get(self, id: FlowId) -> Result<Option<StoredFlow>, Error> {

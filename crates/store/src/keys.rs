@@ -69,7 +69,7 @@ impl Keys {
     }
 
     /// The second name of a work queue of normal priority, which only foreign clients use.
-    pub fn work_prio_1(&self, script_type: &ScriptType, target: &Target) -> String {
+    pub(crate) fn work_prio_1(&self, script_type: &ScriptType, target: &Target) -> String {
         self.work_at(script_type, target, ":prio:1")
     }
 
@@ -82,7 +82,7 @@ impl Keys {
     }
 
     /// Returns the work queue that a key names, if it names one.
-    pub fn parse_work(&self, key: &str) -> Option<Queue> {
+    pub(crate) fn parse_work(&self, key: &str) -> Option<Queue> {
         let rest = key.strip_prefix(&self.prefix)?.strip_prefix("hero:q:work:type:")?;
         let mut parts = rest.split(':');
         let script_type = parts.next()?.parse().ok()?;
@@ -216,12 +216,12 @@ impl Keys {
     }
 
     /// The pattern of all presence keys, for SCAN.
-    pub fn presence_pattern(&self) -> String {
+    pub(crate) fn presence_pattern(&self) -> String {
         self.key(format_args!("meta:actor:inst:*"))
     }
 
     /// Returns the actor that a presence key names, if it names one.
-    pub fn parse_presence(&self, key: &str) -> Option<(ScriptType, Name, u32)> {
+    pub(crate) fn parse_presence(&self, key: &str) -> Option<(ScriptType, Name, u32)> {
         let rest = key.strip_prefix(&self.prefix)?.strip_prefix("hero:meta:actor:inst:")?;
         let mut parts = rest.split(':');
         let actor = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
@@ -236,7 +236,7 @@ impl Keys {
     /// The pattern of the keys of all jobs, indexes and counters, for SCAN. Some other keys match, too.
     ///
     /// In context 0 the keys `actor:{n}` match as well, because one SCAN takes one pattern, which must cover both prefixes.
-    pub fn walk_pattern(&self) -> String {
+    pub(crate) fn walk_pattern(&self) -> String {
         if self.context == ContextId(0) {
             return format!("{}[ah][ce][rt]o[r:][ijm:]*", self.prefix);
         }
@@ -244,13 +244,13 @@ impl Keys {
     }
 
     /// Returns the identity that a key names, if it names one.
-    pub fn parse_identity(&self, key: &str) -> Option<IdentityId> {
+    pub(crate) fn parse_identity(&self, key: &str) -> Option<IdentityId> {
         let number = key.strip_prefix(&self.prefix)?.strip_prefix("actor:")?;
         IdentityId::of_caller(number)
     }
 
     /// Returns the job that a key names, if it names one.
-    pub fn parse_job(&self, key: &str) -> Option<JobId> {
+    pub(crate) fn parse_job(&self, key: &str) -> Option<JobId> {
         key.strip_prefix(&self.prefix)?.strip_prefix("hero:job:")?.parse().ok()
     }
 
@@ -270,7 +270,7 @@ impl Keys {
     }
 
     /// Returns the script type whose counters a key names.
-    pub fn parse_stats(&self, key: &str) -> Option<ScriptType> {
+    pub(crate) fn parse_stats(&self, key: &str) -> Option<ScriptType> {
         key.strip_prefix(&self.prefix)?.strip_prefix("hero:meta:queue:stats:")?.parse().ok()
     }
 

@@ -84,7 +84,7 @@ impl LogDirectory {
     }
 
     /// Like [`Self::forget`], for an entry that a walk has found.
-    pub fn forget_owner(&self, owner: &Owner) -> Result<bool, Error> {
+    pub(crate) fn forget_owner(&self, owner: &Owner) -> Result<bool, Error> {
         let entries = self.owners().join(&owner.digest);
         // No job ever had this file.
         if !entries.exists() {
@@ -102,7 +102,7 @@ impl LogDirectory {
     }
 
     /// Removes a file although its jobs still exist. Returns the number of bytes it freed.
-    pub fn remove_kept(&self, file: &LogFileSet) -> Result<u64, Error> {
+    pub(crate) fn remove_kept(&self, file: &LogFileSet) -> Result<u64, Error> {
         let _lock = self.lock()?;
         self.remove(&file.digest)
     }

@@ -2,7 +2,7 @@
 //!
 //! Only a child is born into a PID namespace, and the `/proc` of a namespace can only be mounted inside. So `hero exec
 //! supervisor` starts `hero exec inside`, which becomes the supervisor, waits for it, and ends with the same status. If
-//! it cannot have its own `/proc`, the child becomes a first process that only waits ([`init_main`](crate::init_main)),
+//! it cannot have its own `/proc`, the child becomes a first process that only waits ([`init_main`](crate::init::init_main)),
 //! and the process outside becomes the supervisor.
 
 use std::ffi::{OsStr, OsString};
@@ -27,7 +27,8 @@ use super::profile::{SupervisorRights, in_home};
 use super::request::Request;
 use super::root::{self, Proc};
 use super::steps::Steps;
-use crate::{OURSELVES, init_main};
+use crate::OURSELVES;
+use crate::init::init_main;
 
 /// Everything inside ends with the process outside.
 pub(super) const DEATH: Option<Signal> = Some(Signal::KILL);

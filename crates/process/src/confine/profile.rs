@@ -84,7 +84,7 @@ pub const OF_JOB: &str = "HERO_OF_JOB_";
 /// The variable with the number of the descriptor for the job's result.
 pub const RESULT: &str = "HERO_RESULT_FD";
 /// The variable with the number of the socket for host calls, if the job has one.
-pub const HOST_CALLS: &str = "HERO_ASK_FD";
+pub(crate) const HOST_CALLS: &str = "HERO_ASK_FD";
 /// The maximum size of a file of a job, in bytes.
 const LARGEST_FILE: u64 = 256 << 20;
 /// The maximum memory that a process of a job may lock, in bytes.

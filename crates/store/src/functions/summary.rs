@@ -20,7 +20,7 @@ const BYTES: usize = 256 * 1024;
 const SUMMARY: usize = 1024;
 impl Jobs<'_> {
     /// Returns the first of these jobs, at least one, as lists show them: without long values, which `truncated` names.
-    pub async fn summaries(self, jobs: &[JobId]) -> Result<Vec<Option<Job>>, Error> {
+    pub(crate) async fn summaries(self, jobs: &[JobId]) -> Result<Vec<Option<Job>>, Error> {
         Ok(self.read(jobs, &SHOWN, SUMMARY, BYTES).await?.0)
     }
 

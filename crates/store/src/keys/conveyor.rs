@@ -78,12 +78,12 @@ impl ConveyorKeys {
     }
 
     /// The pattern of the keys of children, active children and continuations, for SCAN.
-    pub fn relations_pattern(&self) -> String {
+    pub(crate) fn relations_pattern(&self) -> String {
         format!("{}jobs:*:*", self.prefix)
     }
 
     /// Returns the job to which a key of children, active children or continuations belongs.
-    pub fn parse_relations<'k>(&self, key: &'k str) -> Option<&'k str> {
+    pub(crate) fn parse_relations<'k>(&self, key: &'k str) -> Option<&'k str> {
         let rest = key.strip_prefix(&*self.prefix)?.strip_prefix("jobs:")?;
         [":children", ":active", ":onComplete"].iter().find_map(|what| rest.strip_suffix(what))
     }

@@ -10,7 +10,7 @@ impl Keys {
     }
 
     /// The jobs created in the hour `yyyymmddhh`.
-    pub fn index_of_hour(&self, hour: &str) -> String {
+    pub(crate) fn index_of_hour(&self, hour: &str) -> String {
         self.key(format_args!("index:{hour}"))
     }
 
@@ -31,7 +31,7 @@ impl Keys {
     }
 
     /// Returns the hour that an index key names.
-    pub fn parse_index<'k>(&self, key: &'k str) -> Option<&'k str> {
+    pub(crate) fn parse_index<'k>(&self, key: &'k str) -> Option<&'k str> {
         let hour = key.strip_prefix(&*self.prefix)?.strip_prefix("hero:index:")?;
         (hour.len() == 10 && hour.bytes().all(|byte| byte.is_ascii_digit())).then_some(hour)
     }

@@ -34,7 +34,7 @@ impl Keys {
     }
 
     /// The details of a rhailib task.
-    pub fn rhai_task(&self, id: &str) -> String {
+    pub(crate) fn rhai_task(&self, id: &str) -> String {
         format!("{}rhai_task_details:{id}", self.prefix())
     }
 
