@@ -74,7 +74,7 @@ pub(crate) async fn try_out(
     let refused = |what: &str, lacks: &str| {
         Err(anyhow::Error::new(Usage(format!(
             "confinement is required, and here {what} would run without {lacks}\n\
-             docs/operations.md says what allows it; --confinement preferred runs scripts all the same"
+             docs/confinement.md says what allows it; --confinement preferred runs scripts all the same"
         ))))
     };
     let lacks = of_redis.map(confine::left_out).unwrap_or_default();
@@ -130,7 +130,7 @@ pub(crate) fn tell(settings: &Settings, pools: &[Arc<ContextPool>], of_redis: Op
     if !weak.is_empty() {
         tracing::warn!(
             "WEAK CONFINEMENT: {}; whoever breaks out of it gets further than he should. \
-             docs/operations.md says what allows it; with --confinement required nothing starts so",
+             docs/confinement.md says what allows it; with --confinement required nothing starts so",
             weak.join("; ")
         );
     }

@@ -60,6 +60,7 @@ pub(super) const SECTIONS: [Section; 8] = [
     section!("Running it", false:
         "docs/operations.md"
         "docs/settings.md"
+        "docs/confinement.md"
         "docs/contexts.md"
         "docs/assistants.md"
         "docs/access.md"

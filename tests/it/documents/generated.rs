@@ -128,13 +128,13 @@ fn the_system_calls_in_the_documents_are_those_of_the_program() {
     ];
     let table: String = rows.iter().map(|(who, calls)| format!("| {who} | {calls} |\n")).collect();
     if std::env::consts::ARCH == "x86_64" {
-        agrees("docs/operations.md", "calls", &format!("| who | system calls |\n| --- | --- |\n{table}"));
+        agrees("docs/confinement.md", "calls", &format!("| who | system calls |\n| --- | --- |\n{table}"));
     }
 }
 
 #[test]
 fn what_the_documents_say_of_calls_that_take_something_is_what_the_program_does() {
-    let text = read("docs/operations.md");
+    let text = read("docs/confinement.md");
     let (_, rest) = text.split_once("<!-- taken -->\n").unwrap();
     let rows: Vec<&str> = rest.split_once("<!-- /taken -->").unwrap().0.lines().skip(2).collect();
     assert!(rows.len() > 20, "{rows:?}");

@@ -2,7 +2,7 @@
 //! certain arguments.
 //!
 //! A call refused for its arguments fails with EPERM, as for a missing permission, so programs that only try continue.
-//! A supervisor runs no script and has no list: it may make all calls but a few. docs/operations.md lists calls that
+//! A supervisor runs no script and has no list: it may make all calls but a few. docs/confinement.md lists calls that
 //! use resources of the machine.
 
 use std::collections::BTreeMap;
