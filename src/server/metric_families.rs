@@ -1,4 +1,4 @@
-//! Every metric of `/metrics`, with its name, labels and description. `docs/operations.md` shows the same table.
+//! Every metric of `/metrics`, with its name, labels and description. `docs/metrics.md` shows the same table.
 
 use metrics::{describe_counter, describe_gauge, describe_histogram};
 
@@ -134,7 +134,7 @@ pub(crate) fn describe() {
     }
 }
 
-/// Renders the table for `docs/operations.md`.
+/// Renders the table for `docs/metrics.md`.
 pub fn markdown() -> String {
     use std::fmt::Write as _;
 

@@ -61,6 +61,7 @@ pub(super) const SECTIONS: [Section; 8] = [
         "docs/operations.md"
         "docs/settings.md"
         "docs/confinement.md"
+        "docs/metrics.md"
         "docs/contexts.md"
         "docs/assistants.md"
         "docs/access.md"

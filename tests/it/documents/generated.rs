@@ -66,7 +66,7 @@ fn the_rules_of_redis_in_the_documents_are_those_of_the_program() {
 
 #[test]
 fn the_metrics_in_the_documents_are_those_of_the_program() {
-    agrees("docs/operations.md", "metrics", &hero::server::metric_families::markdown());
+    agrees("docs/metrics.md", "metrics", &hero::server::metric_families::markdown());
 }
 
 #[test]

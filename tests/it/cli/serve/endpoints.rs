@@ -161,5 +161,5 @@ async fn metrics_have_every_family_that_is_promised() {
     let shown: BTreeSet<&str> = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
     let documented = hero::server::metric_families::markdown();
     let documented: BTreeSet<&str> = documented.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
-    assert_eq!(shown, documented, "what is shown, and what docs/operations.md lists");
+    assert_eq!(shown, documented, "what is shown, and what docs/metrics.md lists");
 }
