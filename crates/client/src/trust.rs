@@ -80,7 +80,7 @@ impl Trust {
 fn explained(said: String) -> String {
     if said.contains("CaUsedAsEndEntity") {
         return "its certificate is that of an authority (CA:TRUE), as plain `openssl req -x509` makes it, and a server needs one of its own; \
-                docs/operations.md shows how to make one"
+                docs/access.md shows how to make one"
             .to_owned();
     }
     said

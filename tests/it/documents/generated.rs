@@ -61,7 +61,7 @@ fn what_may_be_sent_again_stands_in_the_documents() {
 #[test]
 fn the_rules_of_redis_in_the_documents_are_those_of_the_program() {
     let line = format!("```\nACL SETUSER hero on >PASSWORD {}\n```\n", hero::store::acl_rules(true));
-    agrees("docs/operations.md", "acl", &line);
+    agrees("docs/settings.md", "acl", &line);
 }
 
 #[test]
