@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A row of the table: the guarantee, and the cell with its tests.
+/// A row of the table: the promises, and the cell with their tests.
 fn rows(text: &str) -> Vec<(&str, &str)> {
     let cells = text.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "));
     cells.filter(|(promise, _)| !promise.starts_with("---") && *promise != "promise").collect()
