@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ AT = "../docs/methods/"
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 HEAD = "<!-- Made of openrpc.json by `make clients`. Change clients/generate/pages.py, or the code that is described, instead. -->\n\n"
 WIDTH = 100
+# The longest line of prose, and what stands for a space that breaks no line.
+PROSE, GLUE = 120, "\0"
 WEBSOCKET, HTTP = "ws://127.0.0.1:8700", "http://127.0.0.1:8700"
 
 # The title and introduction of each group. `groups` reports groups that are missing here.
@@ -65,7 +68,24 @@ def files(document: Document) -> dict[str, str]:
     rights = read_rights((DOCS / "permissions.md").read_text(encoding="utf-8"))
     made = {f"{group}.md": page(document, group, methods, rights) for group, methods in document.groups.items()}
     made |= {"README.md": index(document), "types.md": types(document), "errors.md": errors(document)}
-    return {AT + name: HEAD + text for name, text in made.items()}
+    return {AT + name: HEAD + narrow(text) for name, text in made.items()}
+
+
+def narrow(text: str) -> str:
+    """Breaks lines of prose at 120 columns. Code, tables and what stands between backticks stay whole."""
+    lines: list[str] = []
+    code = False
+    for line in text.split("\n"):
+        code ^= line.startswith("```")
+        if code or len(line) <= PROSE or line.startswith("|"):
+            lines.append(line)
+            continue
+        begin = re.match(r" *(?:- )?", line)
+        indent = " " * (begin.end() if begin else 0)
+        whole = re.sub(r"`[^`]*`", lambda found: found[0].replace(" ", GLUE), line)
+        broken = textwrap.wrap(whole, PROSE, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        lines += [each.replace(GLUE, " ") for each in broken]
+    return "\n".join(lines)
 
 
 # ---- Pages ----------------------------------------------------------------------------------------------------------------------------
