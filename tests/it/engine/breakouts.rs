@@ -109,6 +109,15 @@ async fn no_child_looks_into_others_or_changes_the_system() {
         ("perf_event_open", 298, "0, 0, 0, 0, 0"),
         ("the limits of another process", 302, "getppid, 7, 0, 0"),
         ("to outlive its parent", 157, "1, 0, 0, 0, 0"),
+        ("the priority of another process", 141, "0, getppid, 19"),
+        ("that of its group", 141, "1, 0, 19"),
+        ("that of its user", 141, "2, 0, 19"),
+        ("the policy of another process", 144, "getppid, 5, my $at = pack('i', 0)"),
+        ("its parameters", 142, "getppid, my $at = pack('i', 0)"),
+        ("the same in another way", 314, "getppid, my $at = pack('L12', 48, 5), 0"),
+        ("the processors of another process", 203, "getppid, 8, my $at = pack('Q', 1)"),
+        ("how another process shares the disk", 251, "1, getppid, 0x6000"),
+        ("how its user does", 251, "3, 0, 0x6000"),
     ] {
         for profile in [&ENGINE, &job, &redis] {
             refused(profile, what, &format!("syscall({number}, {arguments}) >= 0")).await;
@@ -170,6 +179,9 @@ async fn a_job_makes_processes_and_pairs_of_sockets_but_no_other_socket() {
             assert_eq!(String::from_utf8_lossy(&said.stdout), "22", "{what}: {said:?}");
         }
     }
+    // It may be less demanding itself.
+    let polite = perl(&job, "setpriority(0, 0, 5) or exit 1; print getpriority(0, 0)").await;
+    assert_eq!(String::from_utf8_lossy(&polite.stdout), "5", "{polite:?}");
     let fine = perl(&job, "socketpair(A, B, 1, 1, 0) or exit 1; my $pid = fork; exit 0 if $pid == 0; waitpid($pid, 0); print 'fine'").await;
     assert_eq!(String::from_utf8_lossy(&fine.stdout), "fine", "{fine:?}");
 }

@@ -107,6 +107,10 @@ const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWUTS,
 ];
 
+/// What `setpriority` and `ioprio_set` call a process, as opposed to a group or a user.
+const PRIO_PROCESS: u64 = 0;
+const IOPRIO_WHO_PROCESS: u64 = 1;
+
 /// The bits of a socket's type that are not flags.
 const SOCKET_TYPE: u64 = 0xf;
 
@@ -205,8 +209,23 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
         }
         Profile::Supervisor(_) => {}
     }
-    // Limits of other processes.
-    refused.when(libc::SYS_prlimit64, &[(0, SeccompCmpOp::Ne, 0)])?;
+    // Limits of other processes, and how they share the processors: a supervisor that hardly runs holds no limit, and no
+    // process becomes faster again.
+    const OF_ONE: [(c_long, u8); 7] = [
+        (libc::SYS_prlimit64, 0),
+        (libc::SYS_sched_setparam, 0),
+        (libc::SYS_sched_setscheduler, 0),
+        (libc::SYS_sched_setaffinity, 0),
+        (libc::SYS_sched_setattr, 0),
+        (libc::SYS_setpriority, 1),
+        (libc::SYS_ioprio_set, 1),
+    ];
+    for (call, process) in OF_ONE {
+        refused.when(call, &[(process, SeccompCmpOp::Ne, 0)])?;
+    }
+    // Of groups and users.
+    refused.when(libc::SYS_setpriority, &[(0, SeccompCmpOp::Ne, PRIO_PROCESS)])?;
+    refused.when(libc::SYS_ioprio_set, &[(0, SeccompCmpOp::Ne, IOPRIO_WHO_PROCESS)])?;
     if let Some(signal) = profile.death_signal() {
         let another = (1, SeccompCmpOp::Ne, u64::from(signal.as_raw().unsigned_abs()));
         refused.when(libc::SYS_prctl, &[(0, SeccompCmpOp::Eq, bits(libc::PR_SET_PDEATHSIG)), another])?;
