@@ -94,6 +94,16 @@ async fn a_job_that_runs_is_numbered_and_its_end_is_written_there() {
     house.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_actor_has_a_word_of_its_own_for_running_is_numbered_as_started() {
+    let house = House::empty().await;
+    let job = house.dispatcher.create(serde_json::from_value(json!({ "script": "1" })).unwrap()).await.unwrap();
+    let _: i64 = house.redis.run(&["HSET", &format!("hero:job:{job}"), "status", "running"]).await;
+    let key = house.dispatcher.number(CONTEXT, &job).await.unwrap();
+    assert_eq!(hget(&house.redis, &key, "status").await.as_deref(), Some("started"));
+    house.close().await;
+}
+
 /// The number of commands that Redis received, including those of its functions.
 async fn commands(redis: &Redis) -> u64 {
     let said: String = redis.run(&["INFO", "commandstats"]).await;
@@ -112,13 +122,17 @@ async fn only_a_job_that_is_numbered_costs_more() {
     let redis = &house.redis;
     let job = async || house.dispatcher.create(serde_json::from_value(json!({ "script": "1" })).unwrap()).await.unwrap();
     job().await;
-    let before = commands(redis).await;
-    let plain = job().await;
-    let after = commands(redis).await;
-    let key = house.dispatcher.number(CONTEXT, &plain).await.unwrap();
-    let numbered = commands(redis).await;
-    assert!(after - before < numbered - after, "a job: {} commands on hashes and texts, its number: {}", after - before, numbered - after);
-    assert_eq!(hget(redis, &format!("hero:job:{plain}"), "dialect_key").await, Some(key));
+    // The house has loops, whose commands count, too: so the least of some.
+    let (mut least, mut least_numbered) = (u64::MAX, u64::MAX);
+    for _ in 0..5 {
+        let before = commands(redis).await;
+        let plain = job().await;
+        let after = commands(redis).await;
+        let key = house.dispatcher.number(CONTEXT, &plain).await.unwrap();
+        (least, least_numbered) = (least.min(after - before), least_numbered.min(commands(redis).await - after));
+        assert_eq!(hget(redis, &format!("hero:job:{plain}"), "dialect_key").await, Some(key));
+    }
+    assert!(least < least_numbered, "a job: {least} commands on hashes and texts, its number: {least_numbered}");
     let another = job().await;
     assert_eq!(hget(redis, &format!("hero:job:{another}"), "dialect").await, None);
 }

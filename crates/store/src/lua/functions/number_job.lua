@@ -29,7 +29,8 @@ local function number_before(id, job)
 end
 
 return function()
-  local id = request.take()
+  local id, closed = request.take(), access.refuse_closed()
+  if closed then return closed end
   local job = jobs.is_job(id) and read(id)
   if not job then return { 'missing' } end
   if job.dialect and not (job.dialect == 'runner' and job.dialect_key) then return { 'other', job.dialect } end
@@ -46,7 +47,7 @@ return function()
   insist('HSET', key, 'id', number, 'caller_id', caller, 'context_id', keys.context, 'result', '{}', 'prerequisites', '[]',
     'dependends', '[]', 'created_at', now, 'updated_at', now, 'status', 'dispatched', 'job_id', id, 'numbered', '1', unpack(fields))
   insist('HSET', keys.job(id), 'dialect', 'runner', 'dialect_key', key)
-  local status = job.status or 'dispatched'
+  local status = values.status_of(job.status)
   if values.is_final(status) then
     -- It is deleted together with the job.
     local seconds = redis.call('TTL', keys.job(id))
