@@ -37,7 +37,7 @@ end
 -- Checks an element again later, after a time in ms if the length of its wait is known.
 local function later(queue, element, hash, pause)
   local due = request.digits_in(pause or hash and jobs.HASH_MILLIS or FOR_ELSE)
-  redis.call('ZADD', keys.unwritten, 'NX', due, element .. ' ' .. queue.key .. ' ' .. (hash or '-') .. ' ' .. own_type)
+  commands.insist('ZADD', keys.unwritten, 'NX', due, element .. ' ' .. queue.key .. ' ' .. (hash or '-') .. ' ' .. own_type)
 end
 
 -- The id of our job for one with a key of its own. A UUID is kept, unless another job has it.
@@ -216,12 +216,14 @@ local function import(queue, element)
   if try('HSETNX', key, 'dialect', queue.layout) then return consider(element) end
 end
 
+local function error_of(answer) return type(answer) == 'table' and answer or redis.error_reply(tostring(answer)) end
+
 -- Imports an element. An error ends no call, because what was imported before has to get into its queue: the element is
 -- checked again later, and the error is the answer of the call.
 local function import_or_wait(queue, element)
   local done, answer = pcall(import, queue, element)
   if done then return answer end
-  failure = type(answer) == 'table' and answer or redis.error_reply(tostring(answer))
+  failure = error_of(answer)
   later(queue, element)
 end
 
@@ -258,7 +260,9 @@ return function()
     served[at] = { layout = layout, key = key, kind = layouts.named[layout] }
   end
   for at = 1, request.take_number() do stops[at] = request.take() end
-  local looked = take_elements(served, wanted)
+  -- Whatever happens, what was imported before it gets into its queue.
+  local done, looked = pcall(take_elements, served, wanted)
+  if not done then failure = failure or error_of(looked) end
 
   -- They go to the taking end, where the last one is taken first.
   for at = #order, 1, -1 do

@@ -2,7 +2,7 @@
 -- Puts due jobs into their queues, and ids whose hash exists by now; gives up jobs that were never started.
 -- ARGV  maximum number of each · '1' if no server called for a while, so that missing hashes get more time, else ''
 -- Gives {number of entries handled, next due time, ms, or '', script types that have work …}.
-local try_named = commands.try_named
+local try, try_named, insist = commands.try, commands.try_named, commands.insist
 local read = jobs.end_reader('status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'open')
 
 -- The time until the next check while a hash is missing, ms.
@@ -36,7 +36,7 @@ local function look_for_hash(member, nobody_looked)
   local due = at <= request.now or at > request.now + awaited.LONGEST_PAUSE
   if due and not known and hash ~= '-' and nobody_looked then
     -- Its writer may have been delayed as we were.
-    redis.call('ZADD', keys.unwritten, request.now + jobs.HASH_MILLIS, member)
+    insist('ZADD', keys.unwritten, request.now + jobs.HASH_MILLIS, member)
     return false
   elseif not (known or due) then
     return false
@@ -54,15 +54,15 @@ end
 
 return function()
   local limit, nobody_looked, handled = request.take_number(), request.take() == '1', 0
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', keys.scheduled, '-inf', request.now, 'LIMIT', 0, limit)) do
+  for _, id in ipairs(try('ZRANGEBYSCORE', keys.scheduled, '-inf', request.now, 'LIMIT', 0, limit) or {}) do
     handled = handled + 1
     promote(id)
   end
-  for _, member in ipairs(redis.call('ZRANGE', keys.unwritten, 0, limit - 1)) do
+  for _, member in ipairs(try('ZRANGE', keys.unwritten, 0, limit - 1) or {}) do
     if look_for_hash(member, nobody_looked) then handled = handled + 1 end
   end
   news.send_all()
-  local _, next_due = unpack(redis.call('ZRANGE', keys.scheduled, 0, 0, 'WITHSCORES'))
+  local _, next_due = unpack(try('ZRANGE', keys.scheduled, 0, 0, 'WITHSCORES') or {})
   if redis.call('EXISTS', keys.unwritten) == 1 then next_due = values.digits(request.now + NEXT_LOOK) end
   return { handled, next_due or '', unpack(request.types) }
 end
