@@ -3,15 +3,18 @@
 local try, insist = commands.try, commands.insist
 local fair = {}
 
--- The number of jobs that are sorted in a call, and of callers in the ring that are asked for a job.
+-- The number of jobs that are sorted in a call, and of callers without jobs in the rings that are asked for one.
 local MOST_SORTED, MOST_CALLERS = 256, 256
-local left_to_sort = 0
+local left_to_sort, left_to_ask = 0, 0
 
 -- By queue, the callers that were put into its ring in this call, if there was no ring before.
 local anew = {}
 
 -- Begins a fetch.
-function fair.begin() left_to_sort, anew = MOST_SORTED, next(anew) and {} or anew end
+function fair.begin() left_to_sort, left_to_ask, anew = MOST_SORTED, MOST_CALLERS, next(anew) and {} or anew end
+
+-- True if a foreign program added so many callers without jobs that the next fetch has to go on.
+function fair.has_more() return left_to_ask == 0 end
 
 local function put(queue, caller, id, again)
   local list = keys.fair_part(queue, 'of:' .. caller)
@@ -64,15 +67,13 @@ end
 function fair.take(queue, sorts)
   if sorts then sort(queue) end
   local ring = keys.fair_part(queue, 'ring')
-  for looked = 1, MOST_CALLERS do
+  while left_to_ask > 0 do
     local caller = try('LMOVE', ring, ring, 'RIGHT', 'LEFT')
     if not caller then
       -- Nil instead of false: a foreign program made it anything but a list.
       if caller == nil then commands.give_way(ring) end
       break
     end
-    -- A foreign program added many callers that have no jobs: the next call goes on.
-    if looked == MOST_CALLERS then return false end
     local list = keys.fair_part(queue, 'of:' .. caller)
     local id = try('RPOP', list)
     -- Nil as above.
@@ -82,7 +83,9 @@ function fair.take(queue, sorts)
       count_sorted(queue, -1)
       return id
     end
+    left_to_ask = left_to_ask - 1
   end
+  if left_to_ask == 0 then return false end
   if insist('SREM', keys.fair, queue) == 1 then redis.call('DEL', keys.fair_part(queue, 'held')) end
   return not sorts and try('RPOP', queue)
 end

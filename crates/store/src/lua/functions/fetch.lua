@@ -330,7 +330,7 @@ return function()
   local others = request.take_number()
   local there = others > 0 and #taken < wanted and redis.pcall('EXISTS', request.take_many(others)) or 0
   local importable = type(there) == 'number' and there > 0
-  local more = late and 2 or left_to_look_at == 0 and 1 or 0
+  local more = late and 2 or (left_to_look_at == 0 or fair.has_more()) and 1 or 0
   local instances_left = not_empty > 0 and instances_hold_something()
   return { statuses, taken, stopped, more, request.releases, importable and 1 or 0, instances_left and 1 or 0, request.now }
 end

@@ -9,7 +9,7 @@
 -- The number of entries that are read at once.
 local CHUNK = 128
 -- The number of entries that are read in a call, with those that other programs added or that are not wanted.
-local MOST_READ = 65536
+local MOST_READ = 4096
 
 return function()
   local from, id_from, latest, earliest = request.take_number(), request.take(), request.take_number(), request.take_number()
