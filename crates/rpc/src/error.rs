@@ -43,7 +43,7 @@ pub enum Error {
     Flow(flows::Error),
     /// An operation on identities, tokens or rights was refused.
     #[error(transparent)]
-    Access(#[from] access::Error),
+    Access(access::Error),
     /// An operation on objects of the coordinator was refused.
     #[error(transparent)]
     Coordinator(coordinator::Error),
@@ -76,6 +76,16 @@ pub enum Error {
     /// A bug in hero.
     #[error("internal error; the server's log says more")]
     Internal,
+}
+
+impl From<access::Error> for Error {
+    fn from(error: access::Error) -> Self {
+        match error {
+            // A full Redis is told in one way, whatever was to be stored.
+            access::Error::Store(source) if source.out_of_memory() => Self::Dispatch(dispatch::Error::of_store(source)),
+            error => Self::Access(error),
+        }
+    }
 }
 
 impl Error {

@@ -14,6 +14,7 @@ mod life;
 mod list;
 mod log_files;
 mod logs;
+mod memory;
 mod openrpc;
 mod operations;
 mod reading;

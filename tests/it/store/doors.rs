@@ -2,9 +2,13 @@
 //! layouts, schedules, runners.
 
 use hero::coordinator::NodeKey;
-use hero::model::{ContextId, JobId, RunnerChange, ScheduleId, ScheduleSpec, ScriptType, Seconds, Timestamp};
-use hero::store::{ContextChange, Error, Import, Imported, Lack, Layouts, NewMessage, Received, RunnerJob, Store};
+use hero::model::{
+    ContextId, FlowSpec, IdentityId, JobId, Priority, Queue, Role, RunnerChange, ScheduleId, ScheduleSpec, ScriptType, Seconds, Target,
+    Timestamp,
+};
+use hero::store::{ContextChange, Error, Import, Imported, Lack, Layouts, NewFlow, NewMessage, Received, RunnerJob, Store};
 
+use super::relations::create;
 use crate::support::{PATIENCE, Redis, spec};
 
 /// A queue of the legacy layout, and one of rhailib.
@@ -59,6 +63,7 @@ async fn nothing_new_is_stored_in_a_context_that_is_being_deleted() {
     let keys = store.conveyor().keys(None);
     legacy_job(&redis).await;
     let _: i64 = redis.run(&["LPUSH", &keys.queue("work"), "job"]).await;
+    let created = create(&store, spec("1")).await.0;
     let _: () = redis.run(&["SET", "hero:meta:closed", "1"]).await;
     let before: u64 = redis.run(&["DBSIZE"]).await;
 
@@ -72,9 +77,25 @@ async fn nothing_new_is_stored_in_a_context_that_is_being_deleted() {
     assert!(matches!(runner, Err(Error::Deleting(ContextId(0)))), "{runner:?}");
     let declared = store.objects().declare_indexes(&"orders".parse().unwrap(), &["price".to_owned()]).await;
     assert!(matches!(declared, Err(Error::Deleting(ContextId(0)))), "{declared:?}");
+    let granted = store.access().set_role(IdentityId(7), Role::Reader, true).await;
+    assert!(matches!(granted, Err(Error::Deleting(ContextId(0)))), "{granted:?}");
+    let paused =
+        store.queues().pause(&Queue { script_type: ScriptType::default(), target: Target::Type, priority: Priority::Normal }).await;
+    assert!(matches!(paused, Err(Error::Deleting(ContextId(0)))), "{paused:?}");
+    let flow = FlowSpec { idempotency_key: Some("k".into()), ..FlowSpec::default() };
+    let flow = NewFlow { spec: &flow, caller: 0, caller_id: "ann", retention: Seconds::from(PATIENCE), jobs: &[] };
+    let flow = store.flows().create(&flow).await;
+    assert!(matches!(flow, Err(Error::Deleting(ContextId(0)))), "{flow:?}");
+    let started = store.jobs().start(&created).await;
+    assert!(matches!(started, Err(Error::Deleting(ContextId(0)))), "{started:?}");
+    let retried = store.jobs().retry(&created).await;
+    assert!(matches!(retried, Err(Error::Deleting(ContextId(0)))), "{retried:?}");
+    let numbered = store.jobs().number(&created).await;
+    assert!(matches!(numbered, Err(Error::Deleting(ContextId(0)))), "{numbered:?}");
     assert!(!import(&store).await.unwrap());
     assert_eq!(store.conveyor().import(&keys, "work", 10, &[conveyor_job()]).await.unwrap(), [Imported::Full]);
-    assert_eq!(store.messages().receive(&message()).await.unwrap().0, Received::Full(Lack::Closed));
+    let received = store.messages().receive(&message()).await;
+    assert!(matches!(received, Err(Error::Deleting(ContextId(0)))), "{received:?}");
     assert_eq!((redis.run::<u64>(&["DBSIZE"]).await, length(&redis, LEGACY).await), (before, 1));
     let deleting = Error::Deleting(ContextId(0));
     assert!(deleting.not_done() && !deleting.may_pass());
@@ -145,4 +166,30 @@ async fn a_hash_that_may_not_be_read_loses_no_element_and_holds_up_no_other() {
     assert_eq!(length(&redis, "rhai_tasks:osis").await, 1, "it is back in its queue");
     let _: String = redis.run(&["ACL", "SETUSER", "default", "allkeys"]).await;
     assert_eq!(redis.run::<String>(&["LINDEX", "rhai_tasks:osis", "0"]).await, "first");
+}
+
+#[tokio::test]
+async fn an_import_that_meets_a_spoilt_key_loses_no_job_that_it_took_before() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let without_hash = JobId::random();
+    let mut ids = Vec::new();
+    for at in 0..2 {
+        ids.push(legacy_job(&redis).await);
+        if at == 0 {
+            let _: i64 = redis.run(&["LPUSH", LEGACY, without_hash.as_str()]).await;
+        }
+    }
+    let _: () = redis.run(&["SET", "hero:q:unwritten", "x"]).await;
+    assert!(import(&store).await.unwrap());
+    for id in ids {
+        assert!(redis.run::<Option<i64>>(&["LPOS", "hero:q:work:type:osis", id.as_str()]).await.is_some(), "{id}");
+    }
+    assert_eq!(redis.run::<u64>(&["ZCARD", "hero:q:unwritten"]).await, 1);
+    // What puts jobs on goes on, too.
+    for key in ["hero:q:unwritten", "hero:q:scheduled"] {
+        let _: i64 = redis.run(&["DEL", key]).await;
+        let _: () = redis.run(&["SET", key, "x"]).await;
+        store.jobs().promote(10).await.unwrap();
+    }
 }

@@ -73,7 +73,7 @@ impl Dispatcher {
         // The entry that was refused says why none was stored; `None` only says that another one was.
         if let Some(index) = answers.iter().position(|answer| !answer.is_stored() && *answer != Created::None) {
             let (job, answer) = (&jobs[index], answers[index].clone());
-            let is_of_all = matches!(answer, Created::TooFast(_) | Created::ManyStaged | Created::Busy);
+            let is_of_all = matches!(answer, Created::TooFast(_) | Created::ManyStaged | Created::NoMemory | Created::Busy);
             let error = outcome(job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone()));
             return Err(if is_of_all { error } else { entry(index)(error) });
         }
@@ -181,6 +181,7 @@ fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<Stor
             Err(Error::invalid("prerequisites", "has too many relations behind it to tell whether the job would wait for itself"))
         }
         Created::TooFast(retry_after) => Err(Error::TooFast { retry_after }),
+        Created::NoMemory => Err(Error::out_of_memory()),
         Created::ManyStaged => Err(Error::Full {
             what: "as many lists of jobs are being created in this context as may be at once".into(),
             retry_after: RETRY_AFTER,

@@ -18,7 +18,7 @@ impl Dispatcher {
             return Err(Error::invalid("job", format!("has {field}, which is for single jobs; leave it out")));
         }
         let asked = spec.clone();
-        spec.job = self.prepare(spec.job).await?.spec;
+        spec.job = self.complete(spec.job).await?.spec;
         check_texts(&spec)?;
         let created_at = store.clock().now();
         let table = Timetable::new(&spec, created_at)?;

@@ -17,13 +17,21 @@ pub const MOST_RELATIVES: usize = 1000;
 
 impl Dispatcher {
     /// Checks a job and fills in the defaults. Another call starts it later.
+    ///
+    /// While Redis is nearly full, only a job that may have been created before goes on: the function that stores it tells.
     #[doc(hidden)]
-    pub async fn prepare(&self, mut spec: JobSpec) -> Result<NewJob, Error> {
-        let open = self.store(spec.context_id).await?.0;
-        let settings = &self.0.settings;
-        if !open.pressure.admits_jobs() {
+    pub async fn prepare(&self, spec: JobSpec) -> Result<NewJob, Error> {
+        let may_exist = spec.idempotency_key.is_some() || spec.job_id.is_some();
+        if !may_exist && !self.store(spec.context_id).await?.0.pressure.admits_jobs() {
             return Err(Error::out_of_memory());
         }
+        self.complete(spec).await
+    }
+
+    /// Does the same for a job whose function tells whether there is memory for it.
+    pub(super) async fn complete(&self, mut spec: JobSpec) -> Result<NewJob, Error> {
+        let open = self.store(spec.context_id).await?.0;
+        let settings = &self.0.settings;
         check_bounds(&spec, open.longest_script.unwrap_or(LONGEST_SCRIPT))?;
         // Before any of them is looked up, and again afterwards, because one id may have been spelled in two ways.
         check_relations(&mut spec)?;

@@ -165,7 +165,7 @@ impl Inner {
                 }
                 match created(&answer)? {
                     Some(same @ Created::Same(..)) => group.answers[place] = same,
-                    Some(of_all @ (Created::TooFast(_) | Created::ManyStaged)) => {
+                    Some(of_all @ (Created::TooFast(_) | Created::ManyStaged | Created::NoMemory)) => {
                         // Nothing of this slice was written.
                         group.is_written = slice.start > 0;
                         return Ok(Decided::Refused(vec![of_all; group.jobs.len()]));

@@ -62,6 +62,8 @@ pub enum Created {
     TooFast(Duration),
     /// The limit of groups staged in the context is reached.
     ManyStaged,
+    /// Redis is nearly full.
+    NoMemory,
     /// Its occurrence was not fired.
     NotFired(NotFired),
     /// The jobs that it names in this parameter do not exist.
@@ -376,6 +378,7 @@ pub(super) fn created(answer: &[Text]) -> Result<Option<Created>, Error> {
         (Some("full"), _) => Created::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(NO_LIST)),
         (Some("slow"), _) => Created::TooFast(Duration::from_millis(text(1).and_then(|wait| wait.parse().ok()).unwrap_or(1000))),
         (Some("crowd"), _) => Created::ManyStaged,
+        (Some("memory"), _) => Created::NoMemory,
         (Some("fired"), _) => Created::NotFired(NotFired::Done),
         (Some("skipped"), _) => Created::NotFired(NotFired::Skipped),
         _ => return Err(unexpected("create", &answer)),

@@ -69,7 +69,7 @@ impl Flows<'_> {
         let NewFlow { spec, caller, caller_id, retention, jobs } = flow;
         let mut call = self.0.call(&FUNCTION);
         let awaits = if spec.prerequisites.is_empty() { "-" } else { "1" };
-        call.arg(*caller).arg(list([awaits, &self.0.bounds.jobs_per_second().to_string()]));
+        call.arg(*caller).arg(list([awaits, &self.0.bounds.jobs_per_second().to_string(), self.0.look()]));
         call.arg(spec.on_failure.as_str()).arg(whole(*retention)).arg(spec.name.as_deref().unwrap_or_default());
         call.arg(json(&spec.env_vars)).arg(json(&spec.prerequisites)).arg(*caller_id);
         match &spec.idempotency_key {

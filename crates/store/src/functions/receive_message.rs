@@ -59,9 +59,6 @@ pub enum Received {
 /// The resource that is missing for a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Lack {
-    /// Its context is being deleted.
-    #[error("it is being deleted")]
-    Closed,
     /// Redis is nearly full.
     #[error("its Redis uses more than 90% of its memory; what is left is for the ends of jobs")]
     Memory,
@@ -93,7 +90,6 @@ impl Lack {
         let word = |at: usize| told.get(at).and_then(|word| word.0.as_deref());
         let number = |at: usize| told.get(at).and_then(Text::parse).unwrap_or(0);
         Some(match word(0)? {
-            "closed" => Self::Closed,
             "memory" => Self::Memory,
             "msg_in" => Self::In,
             "queue" => Self::Queue { script_type: word(1)?.to_owned(), most: number(2) },

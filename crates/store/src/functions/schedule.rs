@@ -44,6 +44,7 @@ impl Schedules<'_> {
             Some(key) => call.arg(digest(&["schedule", caller, key])).arg(digest(&[&json(asked)])),
             None => call.arg("").arg(""),
         };
+        call.arg(self.0.look());
         let answer = self.0.commands.function::<Vec<String>>(&call).await?;
         let known = |id: &String| id.parse::<ScheduleId>().ok();
         match answer.as_slice() {

@@ -25,12 +25,15 @@
 -- · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many relations to follow)
 -- · {'again'} (too many with those of the jobs before it: the next call may have room, and has if it is the first job there)
 -- · {'slow', ms} (time until there is room, as jobs per second are limited) · {'crowd'} (too many groups are being staged)
+-- · {'memory'} (Redis is nearly full; jobs that exist already get their answers)
 -- · {'none'} (another job of all is refused) · {'fired'} (another server fired the occurrence first) · {'skipped'} (it is skipped).
 -- Last, if relations were followed: {'followed', number}.
 local try, insist = commands.try, commands.insist
 
 -- The state of this call; each call sets it anew.
 local limit_of_queue, given_up, lease_until, has_shadows, room, per_second
+-- The answer for new jobs while Redis is nearly full, or nil.
+local no_memory
 local answers, created = {}, {}
 -- The number of stored jobs of each script type, and the answer for each job that starts at once.
 local created_of, answer_started = {}, nil
@@ -203,7 +206,7 @@ local function store_all(number)
     local job = incoming.take()
     plan[place], given[job.id] = job, job.relations or { prerequisite = {}, dependent = {} }
   end
-  local slow, some = limit.too_fast(per_second, number), false
+  local slow, some = no_memory or limit.too_fast(per_second, number), false
   for place, job in ipairs(plan) do
     local answer = check(job)
     if not answer then answer, some = slow, true end
@@ -258,7 +261,7 @@ local function store_each(number, occurrences)
   for place = 1, number do
     local job, occurrence, answer, status = incoming.take(), occurrences[place], nil, nil
     if occurrence then answer = schedules.refuse_occurrence(occurrence) end
-    answer = answer or check(job) or limit.too_fast(per_second, 1) or job.relations and refuse_cycle(job) or nil
+    answer = answer or check(job) or no_memory or limit.too_fast(per_second, 1) or job.relations and refuse_cycle(job) or nil
     if not answer then answer, status = take_place(job) end
     answers[place] = answer or store(job, status)
     if not answer then limit.note_created(per_second, 1) end
@@ -305,7 +308,7 @@ local function stage_each(number, group, places, first, new, follows)
     answers[place] = check(plan[place]) or nil
     if plan[place].idempotency and not answers[place] then new = new + 1 end
   end
-  local refused = new > 0 and limit.too_fast(per_second, new)
+  local refused = new > 0 and (no_memory or limit.too_fast(per_second, new))
   if first == 1 and links.are_too_many() then refused = { 'crowd' } end
   if not refused and not links.keep(group, places, first == 1) then refused = { 'gone' } end
   if refused then
@@ -338,8 +341,9 @@ return function()
   local about = request.take()
   local occurrences = all == 'stage' and {} or schedules.occurrences_in(about)
   most_running, per_second = tonumber(most_running), tonumber(most_created)
-  local refused = request.refuse_nearly_full(look) or access.refuse_closed()
-  if refused then return refused end
+  local closed = access.refuse_closed()
+  if closed then return closed end
+  no_memory = request.is_nearly_full(look) and { 'memory' } or nil
   has_shadows = shadows == 'shadows'
   local empty = request.empty
   answers, created, nobody_waits, lengths, to_push = {}, {}, empty(nobody_waits), empty(lengths), empty(to_push)

@@ -3,6 +3,7 @@
 -- being created until 'stored' is reported (advance_flow.lua), and is deleted if nobody does so in time.
 -- If jobs per second are limited, all of its jobs are counted here, and the later calls count none.
 -- ARGV  caller · list: '1' if it waits for jobs that are not its own or '-' · maximum number of jobs created per second, or 0
+--         · 'look' (memory may be short) or '-'
 --       · policy ('stop' or 'continue') · retention, s
 --       · name or '' · environment, JSON · prerequisites, JSON · caller as a text
 --       · digest of caller and idempotency key or '' · digest of the specification of the flow · number of jobs
@@ -26,7 +27,7 @@ local function find_known(keyed, digest)
 end
 
 return function()
-  local caller, awaits, per_second = request.take(), unpack(request.take_list(), 1, 2)
+  local caller, awaits, per_second, look = request.take(), unpack(request.take_list(), 1, 3)
   local policy, retention = request.take_many(2)
   local name, env_vars, prerequisites, caller_text = request.take_many(4)
   local keyed, digest = request.take_many(2)
@@ -34,6 +35,8 @@ return function()
   per_second = tonumber(per_second)
   local found = keyed ~= '' and find_known(keyed, digest)
   if found then return found end
+  local refused = request.refuse_nearly_full(look) or access.refuse_closed()
+  if refused then return refused end
   local slow = limit.too_fast(per_second, many)
   if slow then return slow end
   -- Flows that are gone have left their numbers free.

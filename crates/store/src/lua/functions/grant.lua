@@ -7,6 +7,8 @@ local MOST = 10000
 
 return function()
   local list, identity, what = request.take(), request.take_number(), request.take()
+  local closed = what == 'grant' and access.refuse_closed()
+  if closed then return closed end
   local known = commands.try('HGET', keys.rights, list)
   local read, ids = pcall(cjson.decode, known or '[]')
   if not read or type(ids) ~= 'table' then ids = {} end

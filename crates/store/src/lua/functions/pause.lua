@@ -9,6 +9,8 @@ return function()
     redis.call('PUBLISH', keys.wake_up(script_type), request.server)
     return 'done'
   end
+  local closed = access.refuse_closed()
+  if closed then return closed end
   if redis.call('SISMEMBER', keys.paused, queue) == 0 and redis.call('SCARD', keys.paused) >= most then return 'many' end
   redis.call('SADD', keys.paused, queue)
   return 'done'

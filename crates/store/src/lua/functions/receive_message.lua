@@ -5,8 +5,8 @@
 --       · number of fields, each: name · value · its jobs, as `message_jobs.take_jobs` reads them, of which only a message
 --       of type job has some
 -- Gives {'stored', its element, of each of its jobs: name · id}; or nothing was done: {'duplicate'} (it came before, or its sender
---       has stopped it since), {'crowded'} (too many messages of its signer are known) or {'full', 'memory', 'closed' (the context is being
---       deleted), 'msg_in', 'number' (the search for one has to go on) or the answer of `message_jobs.refuse_jobs`}.
+--       has stopped it since), {'crowded'} (too many messages of its signer are known) or {'full', 'memory', 'msg_in',
+--       'number' (the search for one has to go on) or the answer of `message_jobs.refuse_jobs`}.
 return function()
   local look, limit_of_queue, per_second = request.take(), request.take_number(), request.take_number()
   local nonce, signer, again, caller, number = request.take_many(5)
@@ -18,7 +18,8 @@ return function()
   if redis.call('ZSCORE', keys.nonces, known) then return { 'duplicate' } end
   -- The stop has overtaken it: its jobs do not run.
   if #list > 0 and redis.call('ZSCORE', keys.nonces, envelopes.stop_of(known)) then return { 'duplicate' } end
-  if access.is_closed() then return { 'full', 'closed' } end
+  local closed = access.refuse_closed()
+  if closed then return closed end
   if request.is_nearly_full(look) then return { 'full', 'memory' } end
   if #list == 0 and messages.length(keys.msg_in) >= messages.MOST_IN then return { 'full', 'msg_in' } end
   local refused = message_jobs.refuse_jobs(list, limit_of_queue, per_second)

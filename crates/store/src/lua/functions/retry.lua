@@ -70,6 +70,8 @@ end
 return function()
   local id, limit, may_follow = request.take(), request.take_number(), request.take_number()
   followed = 0
+  local closed = access.refuse_closed()
+  if closed then return closed end
   local job = read(id)
   if not job or not (job.status or job.id) and not jobs.exists(id) then return { 0, 'missing' } end
   if not values.is_final(job.status) then return { 0, 'illegal', values.status_of(job.status) } end

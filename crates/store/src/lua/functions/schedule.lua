@@ -1,7 +1,7 @@
 -- Flags:
 -- Stores a schedule.
 -- ARGV  id · first occurrence, ms · maximum number of schedules · specification (JSON) · time of its creation
---       · digest of caller and idempotency key or '' · digest of the request
+--       · digest of caller and idempotency key or '' · digest of the request · 'look' (memory may be short) or '-'
 -- Gives {'created'} · {'exists'} (id taken) · {'full'}; or for the schedule of the idempotency key: {'same', id, next
 -- occurrence, ms} · {'reused', id} (the request was another one).
 local try, insist = commands.try, commands.insist
@@ -18,11 +18,11 @@ end
 
 return function()
   local id, first, most, spec, created_at = request.take(), request.take(), request.take_number(), request.take(), request.take()
-  local keyed, digest = request.take_many(2)
+  local keyed, digest, look = request.take_many(3)
   local found = keyed ~= '' and find_known(keyed, digest)
   if found then return found end
-  local closed = access.refuse_closed()
-  if closed then return closed end
+  local refused = request.refuse_nearly_full(look) or access.refuse_closed()
+  if refused then return refused end
   local key = keys.schedule(id)
   if redis.call('EXISTS', key) == 1 then return { 'exists' } end
   if redis.call('ZCARD', keys.schedules) >= most then return { 'full' } end

@@ -48,6 +48,8 @@ end
 
 return function()
   local empty, limit, answers = request.empty, request.take_number(), {}
+  local closed = access.refuse_closed()
+  if closed then return closed end
   lengths, to_push, queued = empty(lengths), empty(to_push), empty(queued)
   while request.has_more() do answers[#answers + 1] = start(request.take(), limit) end
   queues.push_all(to_push)
