@@ -1,4 +1,5 @@
-"""The connection of the sync face: the calling thread writes, and another thread reads.
+"""The connection of the sync face: the calling thread writes, and the thread of the library that reads hands it the
+answer. Another thread takes items out of the queue of the library.
 
 Calls do not wait for the event loop, which does the work between calls.
 """
@@ -20,9 +21,10 @@ from typing import Any, TypeVar, cast
 import websockets.sync.client as client
 from websockets import exceptions
 from websockets.client import ClientProtocol
+from websockets.protocol import Event
 
 from .call import Options
-from .handshake import Greeting
+from .handshake import Greeting, Shortcut, has_taken
 from .link import LOCAL, Link, Lost, OnItem, OnOver, limit, open_link, settings, told
 from .wire import error_of, request
 
@@ -60,7 +62,7 @@ class Waiter:
 class DirectLink(Link):
     """Sends from the calling thread."""
 
-    def __init__(self, websocket: client.ClientConnection, options: Options, on_item: OnItem, on_over: OnOver) -> None:
+    def __init__(self, websocket: Connection, options: Options, on_item: OnItem, on_over: OnOver) -> None:
         super().__init__(websocket.protocol, options, on_item, on_over)
         self._websocket = websocket
         self._numbers = itertools.count(1)
@@ -73,6 +75,7 @@ class DirectLink(Link):
         with contextlib.suppress(OSError, ValueError):
             # If the connection has ended already, sending will notice.
             self._writable.register(websocket.socket, selectors.EVENT_WRITE)
+        websocket.shortcut = self._shortcut
         threading.Thread(target=self._read, name="hero-client-reader", daemon=True).start()
 
     def ask(self, method: str, params: dict[str, Any], timeout: float) -> Any:
@@ -215,13 +218,14 @@ class DirectLink(Link):
             if self.lost is not None:
                 return
             self.lost = lost
-            waiting = list(self._pending.items())
-            self._pending.clear()
         # Before the waiters, so that the session is up to date when they continue.
         self._soon(self._over, lost)
-        for number, waiter in waiting:
-            waiter.answer = lost.to(number)
-            waiter.tell()
+        for number in list(self._pending):
+            # An answer may still be arriving. Whoever takes the waiter out is the one who notifies it.
+            waiter = self._pending.pop(number, None)
+            if waiter is not None:
+                waiter.answer = lost.to(number)
+                waiter.tell()
 
     def _over(self, lost: Lost) -> None:
         self._beating.cancel()
@@ -293,6 +297,8 @@ async def in_daemon(work: Callable[[], T], undo: Callable[[T], object] | None = 
 class Connection(client.ClientConnection):
     """The same as `handshake.Connection`, but blocking."""
 
+    shortcut: Shortcut | None = None
+
     def __init__(self, sock: socket.socket, protocol: ClientProtocol, **given: Any) -> None:
         # Before the thread that reads begins.
         self._greeting = Greeting(protocol, lambda: shut(sock))
@@ -302,15 +308,19 @@ class Connection(client.ClientConnection):
         with self._greeting.told():
             super().handshake(*given, **named)
 
+    def process_event(self, event: Event) -> None:
+        if not has_taken(self.shortcut, event):
+            super().process_event(event)
 
-def dial(options: Options, token: str | None) -> client.ClientConnection:
+
+def dial(options: Options, token: str | None) -> Connection:
     """The same as `link.dial`, but blocking."""
     given = settings(options, token, Connection)
     with told(options) as url:
         # The connection outlives this function, so the context is never left.
         if url.startswith("unix://"):
             sock = at_path(url.removeprefix("unix://"), limit(options.connect_timeout))
-            websocket: client.ClientConnection = cast("Any", client.unix_connect(None, LOCAL, sock=sock, **given)).__enter__()
+            websocket: Connection = cast("Any", client.unix_connect(None, LOCAL, sock=sock, **given)).__enter__()
         else:
             websocket = cast("Any", client.connect(url, **given)).__enter__()
     # A server that does not read must not delay a call for longer than an answer may take.
@@ -349,7 +359,7 @@ async def open_direct(options: Options, token: str | None, on_item: OnItem, on_o
         return DirectLink(await asyncio.wait_for(dialing, options.connect_timeout + 1.0), options, on_item, on_over)
 
 
-def hang_up(websocket: client.ClientConnection) -> None:
+def hang_up(websocket: Connection) -> None:
     shut(websocket.socket)
 
 

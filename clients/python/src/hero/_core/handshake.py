@@ -1,4 +1,6 @@
-"""The handshake of a connection: it fails at the first answer that is no WebSocket's."""
+"""The connections of the library, as this package uses them: a handshake fails at the first answer that is no WebSocket's,
+and answers to calls do not wait in the queue for items.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ from urllib.parse import urljoin
 import websockets.asyncio.client as client
 from websockets import exceptions
 from websockets.client import ClientProtocol
+from websockets.frames import Frame, Opcode
 from websockets.http11 import Response
+from websockets.protocol import Event
+
+ANSWER = b'{"jsonrpc":"2.0","id":'
+"""How the server begins an answer."""
+
+Shortcut = Callable[[bytes], bool]
+"""Takes an answer. Returns False for what is none, which then waits in the queue."""
 
 
 class Refused(Exception):
@@ -69,8 +79,17 @@ class Greeting:
         raise wrong
 
 
+def has_taken(shortcut: Shortcut | None, event: Event) -> bool:
+    """Hands an answer that came in one frame to the shortcut. Another task or thread would read it from the queue."""
+    if shortcut is None or not isinstance(event, Frame) or event.opcode is not Opcode.TEXT or not event.fin:
+        return False
+    return event.data[: len(ANSWER)] == ANSWER and shortcut(bytes(event.data))
+
+
 class Connection(client.ClientConnection):
     """A connection of the asyncio face. `direct.py` has that of the sync face."""
+
+    shortcut: Shortcut | None = None
 
     def __init__(self, protocol: ClientProtocol, **given: Any) -> None:
         self._greeting = Greeting(protocol, lambda: self.transport.abort())
@@ -79,6 +98,10 @@ class Connection(client.ClientConnection):
     async def handshake(self, *given: Any, **named: Any) -> None:
         with self._greeting.told():
             await super().handshake(*given, **named)
+
+    def process_event(self, event: Event) -> None:
+        if not has_taken(self.shortcut, event):
+            super().process_event(event)
 
 
 def redirection(url: str, response: Response) -> str | None:
