@@ -4,6 +4,7 @@ use serde_json::json;
 use super::choices::Types;
 use super::global::Global;
 use super::output::{self, Style};
+use super::spec::priority_word;
 use super::table::{Fit, Table, cells};
 use crate::exit::Exit;
 use crate::model::{ContextId, Name, Priority, Queue as WorkQueue, QueueInfo, ScriptType, Target};
@@ -109,12 +110,7 @@ async fn list(global: &Global, list: &List) -> anyhow::Result<()> {
             queue.script_type.to_string(),
             queue.group.as_ref().map_or("-", Name::as_str).to_owned(),
             queue.instance.map_or("-".to_owned(), |instance| instance.to_string()),
-            match queue.priority {
-                Priority::Urgent => "urgent",
-                Priority::Normal => "normal",
-                Priority::Low => "low",
-            }
-            .to_owned(),
+            priority_word(queue.priority).to_owned(),
             queue.depth.to_string(),
             actors,
             if queue.paused { style.yellow("yes") } else { "-".into() },

@@ -166,6 +166,15 @@ fn priority(text: &str) -> Result<Priority, String> {
     })
 }
 
+/// Returns the word for a priority, which `--priority` accepts.
+pub(super) const fn priority_word(priority: Priority) -> &'static str {
+    match priority {
+        Priority::Urgent => "urgent",
+        Priority::Normal => "normal",
+        Priority::Low => "low",
+    }
+}
+
 /// Parses a time in the future.
 pub(super) fn future(text: &str) -> Result<Timestamp, String> {
     let length = text.strip_suffix("from now").or_else(|| text.strip_prefix("in ")).unwrap_or(text);
@@ -193,7 +202,7 @@ mod tests {
     #[test]
     fn a_priority_is_a_word_or_a_number() {
         for (texts, meant) in [(["urgent", "0"], Priority::Urgent), (["normal", "1"], Priority::Normal), (["low", "2"], Priority::Low)] {
-            assert!(texts.iter().all(|text| priority(text) == Ok(meant)));
+            assert!(texts.iter().all(|text| priority(text) == Ok(meant)) && priority_word(meant) == texts[0]);
         }
         assert!(priority("high").is_err() && priority("3").is_err());
     }

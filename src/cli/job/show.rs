@@ -4,6 +4,7 @@ use super::{JobArgs, attempts};
 use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::script_error;
+use crate::cli::spec::priority_word;
 use crate::model::tree;
 
 /// Prints all details of a job: one line per field, then the texts.
@@ -19,6 +20,8 @@ pub(super) async fn main(global: &Global, named: &JobArgs) -> anyhow::Result<()>
     for (name, value) in fields.as_object().into_iter().flatten().filter(|(name, _)| !long.contains(&name.as_str())) {
         let text = match value {
             Value::String(text) => text.clone(),
+            // As `--priority` takes it.
+            _ if name == "priority" => priority_word(job.priority).to_owned(),
             value => output::json_text(value)?,
         };
         output::paragraph(format!("{name:<18} {text}"), 19)?;

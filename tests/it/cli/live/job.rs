@@ -26,7 +26,7 @@ fn a_job_goes_through_its_life_by_commands() {
     assert!(logs.lines().map(|line| line.rsplit(' ').next().unwrap()).eq(["one", "two"]), "{logs}");
     assert_eq!(server.ok(&["job", "logs", "-f", &id]), logs);
     let show = server.ok(&["job", "show", &id]);
-    for part in ["status             finished", &id, "actor              osis:default:", "output\n  42"] {
+    for part in ["status             finished", &id, "priority           normal", "actor              osis:default:", "output\n  42"] {
         assert!(show.contains(part), "{show}");
     }
     for again in [["job", "start", &id], ["job", "stop", &id]] {
