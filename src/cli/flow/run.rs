@@ -89,6 +89,10 @@ impl Run {
                             + status(Style::stderr(), known.status, known.stop_requested)
                             + format!("; `hero flow show {flow}` shows it, `hero flow retry {flow}` runs what {what} again"),
                     );
+                    if error.rpc().is_some_and(|rpc| rpc.code == code::JOB_STOPPED) {
+                        // The error would say the same once more.
+                        return Ok(Exit::of_client(&error));
+                    }
                 }
                 if !failures.is_empty() {
                     return Ok(Exit::of_client(&error));

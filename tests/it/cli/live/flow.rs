@@ -74,6 +74,7 @@ fn a_flow_that_is_stopped_did_not_fail() {
     said.read_to_string(&mut told).unwrap();
     assert_eq!(run.wait().unwrap().code(), Some(4), "{told}");
     assert!(told.contains("a stopped\n") && told.contains("flow 1: stopped; "), "{told}");
+    assert_eq!(told.matches("flow 1").count(), 1, "its end is said twice: {told}");
     let (shown, listed) = (server.ok(&["flow", "show", "1"]), server.ok(&["flow", "list"]));
     assert!(shown.contains("status         stopped") && listed.contains(" stopped "), "{shown}{listed}");
     assert!([&told, &shown, &listed].iter().all(|text| !text.contains("failed")), "{told}{shown}{listed}");
