@@ -63,6 +63,8 @@ pub struct Follow<T> {
     /// All parameters except the cursor.
     params: Params,
     cursor: Option<String>,
+    /// The cursor of the last gap that was reported.
+    told: Option<String>,
     source: Option<Source>,
     /// Whether it was opened again since the last item, and the number of failed attempts.
     reopened: bool,
@@ -129,7 +131,8 @@ impl<T: Followable> Follow<T> {
     async fn open(client: &Client, topic: &str, params: Params, cursor: Option<&str>) -> Result<Self, Error> {
         let (client, topic, cursor) = (client.clone(), topic.to_owned(), cursor.map(str::to_owned));
         let (reopened, failures, pause, is_over) = Default::default();
-        let mut this = Self { client, topic, params, cursor, source: None, reopened, failures, pause, is_over, items: PhantomData };
+        let mut this =
+            Self { client, topic, params, cursor, told: None, source: None, reopened, failures, pause, is_over, items: PhantomData };
         this.source = Some(this.subscribe().await?);
         Ok(this)
     }
@@ -217,15 +220,19 @@ impl<T: Followable> Follow<T> {
     }
 
     /// Usually the missed items are still available after the last one that was read. They are lost if the server
-    /// reports the same gap again.
+    /// reports the same gap again, or one that begins there: then what is left follows in this subscription.
     fn has_lost(&mut self, cursor: String) -> bool {
-        let is_told = self.cursor.as_ref() == Some(&cursor);
-        let is_lost = !is_told && (self.cursor.is_none() || self.reopened);
-        if is_lost {
-            self.cursor = Some(cursor);
+        if self.told.as_ref() == Some(&cursor) {
+            return false;
         }
-        if !is_told {
+        let is_here = self.cursor.as_ref() == Some(&cursor);
+        if !is_here {
             self.source = None;
+        }
+        let is_lost = is_here || self.cursor.is_none() || self.reopened;
+        if is_lost {
+            self.told = Some(cursor.clone());
+            self.cursor = Some(cursor);
         }
         is_lost
     }
