@@ -280,9 +280,8 @@ def errors(document: Document) -> str:
     parts.append("export const codes = {\n" + "".join(f"  {each.name}: {each.code},\n" for each in document.errors) + "} as const;\n\n")
     parts.append(doc("The errors that a call may return. Their `name` tells them apart."))
     parts.append(union("export type CallError = ", [each.name for each in document.errors]) + "\n")
-    parts.append(doc("The code, name and class of each error."))
-    parts.append("export const table = [\n" + "".join(f'  [{each.code}, "{each.name}", {each.name}],\n' for each in document.errors))
-    parts.append("] as const;\n")
+    parts.append(doc("The classes of the errors, in the order of `codes`: together they are smaller than a table."))
+    parts.append("export const classes = [\n" + "".join(f"  {each.name},\n" for each in document.errors) + "] as const;\n")
     return "".join(parts)
 
 

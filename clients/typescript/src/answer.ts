@@ -1,5 +1,5 @@
 import { ProtocolError, RpcError } from "./errors.js";
-import { table } from "./generated/errors.js";
+import { classes, codes } from "./generated/errors.js";
 import type { Asked } from "./advice.js";
 import { rare } from "./rare.js";
 
@@ -8,8 +8,9 @@ type AnyClass = new (name: string, message: string, code: number, data: unknown,
 /** Returns the error of an answer. */
 export const rpcError = (error: unknown, method: string): RpcError => {
   const { code = 0, message = code, data } = Object(error) as { code?: number; message?: unknown; data?: unknown };
-  const [, name, Class] = table.find(([known]) => known === code) ?? [0, "RpcError", RpcError];
-  return new (Class as unknown as AnyClass)(name, String(message), code, data, method);
+  const at = Object.values<unknown>(codes).indexOf(code);
+  const Class = (classes[at] ?? RpcError) as unknown as AnyClass;
+  return new Class(Object.keys(codes)[at] ?? "RpcError", String(message), code, data, method);
 };
 
 /** A message of JSON-RPC. Its fields are not checked. */
