@@ -23,12 +23,12 @@ export interface Message {
   error?: unknown;
 }
 
-/** Parses a message. Returns undefined if it is not JSON, and an object without these fields for any other value. */
-export const parse = (text: string): Message | undefined => {
+/** Parses a message. Returns an object without these fields if it is not JSON, or any other value. */
+export const parse = (text: string): Message => {
   try {
     return Object(JSON.parse(text)) as Message;
   } catch {
-    return undefined;
+    return {};
   }
 };
 

@@ -255,7 +255,7 @@ export class HttpClient implements Client {
       throw new ProtocolError(`the answer to ${method} has more than ${this.maxMessage} bytes, more than maxMessage`);
     }
     const answer = parse(text);
-    if (answer?.jsonrpc && (answer.error !== undefined || answer.id === id)) {
+    if (answer.jsonrpc && (answer.error !== undefined || answer.id === id)) {
       if (answer.error === undefined) {
         this.#set({ state: "open" });
         if (fits(answer.result, sign)) return answer.result;

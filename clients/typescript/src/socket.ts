@@ -8,6 +8,9 @@ import { after, GRACE, LONGEST, needNumbers, pause } from "./numbers.js";
 import { type Channel, loginFailed, Refusal, type Transport, UNREAD } from "./transport.js";
 import { type Call, encode, givenUp, late, type Special, whyNot } from "./underway.js";
 
+/** The call is made on this connection, even before the login is complete, and ends with it. */
+const FIRST: Special = { first: true };
+
 /** A client over a permanent connection. It reconnects after a loss and continues pending calls. */
 export class SocketClient implements Client {
   readonly url: string;
@@ -54,28 +57,17 @@ export class SocketClient implements Client {
   }
 
   call(method: string, params: object, options: Special = {}): Promise<never> {
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve: Call["resolve"], reject) => {
       needNumbers({ callTimeout: options.callTimeout });
       const most = this.#options.maxCalls ?? 10_000;
       if (this.#closed) throw new ClientClosed();
       if (options.signal?.aborted) throw options.signal.reason as Error;
       const { first, wait = Infinity } = options;
       if (this.#calls.size >= most && !first) throw new TooManyCalls(most);
-      const id = ++this.#ids;
       const until = performance.now() + wait * 1000;
-      const call: Call = {
-        id,
-        method,
-        params,
-        options,
-        resolve,
-        reject,
-        until,
-        sentOn: 0,
-        lost: 0,
-        heardBefore: 0,
-        size: 0,
-      };
+      const id = ++this.#ids;
+      // Without what is known once it is sent.
+      const call = { id, method, params, options, resolve, reject, until, sentOn: 0, lost: 0 } as Call;
       this.#calls.set(id, call);
       this.#limit(call);
       if (this.#ready || first) return this.#send(call);
@@ -115,7 +107,7 @@ export class SocketClient implements Client {
    * Sends a call without waiting for its answer. If sending fails, the connection ends, and its subscriptions with it.
    */
   #tell(method: string, params: object): void {
-    this.#first(method, params).catch(() => undefined);
+    this.call(method, params, FIRST).catch(() => undefined);
   }
 
   delay(failures: number, isFirst = false): number | undefined {
@@ -142,7 +134,7 @@ export class SocketClient implements Client {
   #limit(call: Call): void {
     const { signal, callTimeout: seconds = Infinity } = call.options;
     if (call.until < Infinity) this.#sweeper ??= setInterval(() => this.#sweep(), 1000);
-    const timer = after(seconds, () => this.#expire(call, seconds));
+    const timer = after(seconds, () => this.#drop(call, late(call, seconds, this.#status.state)));
     if (!signal && !timer) return;
     const abort = () => this.#drop(call, signal?.reason);
     signal?.addEventListener("abort", abort);
@@ -157,16 +149,14 @@ export class SocketClient implements Client {
     let waits = false;
     for (const call of this.#calls.values()) {
       waits ||= call.until < Infinity;
-      if (performance.now() > call.until + GRACE * 1000) this.#expire(call, (call.options.wait ?? 0) + GRACE);
+      if (performance.now() > call.until + GRACE * 1000) {
+        this.#drop(call, late(call, (call.options.wait ?? 0) + GRACE, this.#status.state));
+      }
     }
     if (!waits) {
       clearInterval(this.#sweeper);
       this.#sweeper = undefined;
     }
-  }
-
-  #expire(call: Call, seconds: number): void {
-    this.#drop(call, late(call, seconds, this.#status.state));
   }
 
   /** Ends a call with an error. If it opens a subscription, that is ended when the answer arrives. */
@@ -286,7 +276,7 @@ export class SocketClient implements Client {
     const { login } = this.#options;
     if (login) {
       try {
-        await login((method, params) => this.#first(method, params), new URL(this.url).host);
+        await login((method, params) => this.call(method, params, FIRST), new URL(this.url).host);
       } catch (cause) {
         if (isOver()) return;
         this.#leave()?.close(1000);
@@ -299,23 +289,17 @@ export class SocketClient implements Client {
     for (const call of this.#queue.splice(0)) this.#send(call);
   }
 
-  /** Makes a call on this connection, even before the login is complete. The call ends with the connection. */
-  #first(method: string, params: object): Promise<unknown> {
-    return this.call(method, params, { first: true });
-  }
-
   /** Sends a ping over a silent connection to check that it is alive. */
   #beat(): void {
     const every = this.#options.heartbeat ?? 20;
     if (!every || every >= LONGEST) return;
     let seen = this.#heard;
-    let silent = 0;
+    let asked = false;
     // A timer that is not cleared would keep the program from ending.
     this.#heart = setInterval(() => {
-      silent = seen === this.#heard ? silent + 1 : 0;
-      seen = this.#heard;
-      if (silent === 1) this.#tell("ping", {});
-      else if (silent) this.#break(1001, `silent for ${2 * every} s`);
+      const silent = seen === (seen = this.#heard);
+      if (asked && silent) return this.#break(1001, `silent for ${2 * every} s`);
+      if ((asked = silent)) this.#tell("ping", {});
     }, every * 1000);
   }
 
@@ -350,7 +334,6 @@ export class SocketClient implements Client {
       return listener?.ended(error);
     }
     const message = parse(text);
-    if (!message) return this.#strange(text);
     const { id, method, params, result, error } = message;
     if (typeof id === "number" && (result !== undefined || error !== undefined)) {
       this.#good();
