@@ -124,41 +124,55 @@ export class LoginRefused extends HeroError<"LoginRefused"> {
   }
 }
 
+/** A call: the method and its parameters. */
+interface Asking {
+  readonly method: string;
+  readonly params: object;
+}
+
+/** A call without an answer: `OutcomeUnknown` and `CallTimeout`. */
+export abstract class Unanswered<N extends string = string> extends HeroError<N> {
+  readonly #params: object;
+  /** The method that was called. */
+  readonly method: string;
+
+  constructor(name: N, message: string, { method, params }: Asking, options?: ErrorOptions) {
+    super(name, message, options);
+    this.method = method;
+    this.#params = params;
+  }
+
+  /**
+   * The parameters of the call, with the key of a create. They may contain secrets, so printing the error does not print
+   * them.
+   */
+  get params(): Readonly<Record<string, unknown>> {
+    return this.#params as Record<string, unknown>;
+  }
+}
+
 /**
  * A call that changes something was sent and got no answer: the connection ended, or the client gave up trying to
  * reconnect or to log in (`cause`). It may or may not have been carried out. A call with a key (`run`, what creates a
  * job or a flow) may be made again with the same `params`: `client.call(error.method, error.params)`.
  */
-export class OutcomeUnknown extends HeroError<"OutcomeUnknown"> {
-  readonly #params: Readonly<Record<string, unknown>>;
-
-  constructor(
-    message: string,
-    /** The method that was called. */
-    readonly method: string,
-    params: Readonly<Record<string, unknown>>,
-    options?: ErrorOptions,
-  ) {
-    super("OutcomeUnknown", message, options);
-    this.#params = params;
-  }
-
-  /** The parameters of the call. They may contain secrets, so printing the error does not print them. */
-  get params(): Readonly<Record<string, unknown>> {
-    return this.#params;
+export class OutcomeUnknown extends Unanswered<"OutcomeUnknown"> {
+  constructor(message: string, call: Asking, options?: ErrorOptions) {
+    super("OutcomeUnknown", message, call, options);
   }
 }
 
 /** No answer arrived within the time that the caller or the wait of the call allows. */
-export class CallTimeout extends HeroError<"CallTimeout"> {
+export class CallTimeout extends Unanswered<"CallTimeout"> {
   constructor(
     message: string,
-    /** The method that was called. */
-    readonly method: string,
+    call: Asking,
     /** Whether the call was sent, so that it may still be carried out. */
     readonly sent: boolean,
+    /** How long it was waited for, in seconds. */
+    readonly seconds: number,
   ) {
-    super("CallTimeout", message);
+    super("CallTimeout", message, call);
   }
 }
 

@@ -103,14 +103,11 @@ export class HttpClient implements Client {
       } catch (error) {
         if (this.#closing.signal.aborted) throw new ClientClosed();
         if (options.signal?.aborted) throw options.signal.reason as Error;
-        if (limit?.aborted) {
-          throw new CallTimeout(
-            `no answer to ${method} within ${seconds} s; whether it was carried out is not known`,
-            method,
-            true,
-          );
-        }
         const given = params as Record<string, unknown>;
+        if (limit?.aborted) {
+          const why = `no answer to ${method} within ${seconds} s; whether it was carried out is not known`;
+          throw new CallTimeout(why, { method, params: given }, true, seconds);
+        }
         if (error instanceof Lost) {
           reached ||= error.reached;
           await this.#lost(method, given, options, error, failures, signal, reached);
@@ -275,7 +272,7 @@ export class HttpClient implements Client {
 }
 
 const unknown = (method: string, params: Record<string, unknown>, cause: Error, so: string): OutcomeUnknown =>
-  new OutcomeUnknown(`${cause.message}: whether ${method} was done is not known, ${so}`, method, params, { cause });
+  new OutcomeUnknown(`${cause.message}: whether ${method} was done is not known, ${so}`, { method, params }, { cause });
 
 /** A call without an answer. `reached`: it may have been carried out. `isHopeless`: repeating it does not help. */
 class Lost extends HeroError<"Lost"> {

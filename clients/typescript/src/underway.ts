@@ -47,18 +47,16 @@ export const whyNot = (call: Call, why: string, tooLarge: boolean, url: string):
 };
 
 /** Returns the error of a call that is given up for this reason. What was sent may have been done. */
-export const givenUp = ({ method, params, options: { again }, sentOn }: Call, cause: Error): Error =>
-  again === true || !(again === "begun" || sentOn)
-    ? cause
-    : new OutcomeUnknown(
-        `${cause.message}: whether ${method} was done is not known, ${again ? "so repeat it with its `params`" : "so it was not sent again"}`,
-        method,
-        params as Record<string, unknown>,
-        { cause },
-      );
+export const givenUp = (call: Call, cause: Error): Error => {
+  const { again } = call.options;
+  if (again === true || !(again === "begun" || call.sentOn)) return cause;
+  const next = again ? "so repeat it with its `params`" : "so it was not sent again";
+  return new OutcomeUnknown(`${cause.message}: whether ${call.method} was done is not known, ${next}`, call, { cause });
+};
 
 /** Returns the error of a call whose time is over. */
-export const late = ({ method, sentOn }: Call, seconds: number, state: string): CallTimeout => {
+export const late = (call: Call, seconds: number, state: string): CallTimeout => {
+  const { method, sentOn } = call;
   const now = sentOn ? `whether ${method} was done is not known` : `it was not sent (${state})`;
-  return new CallTimeout(`no answer to ${method} within ${seconds} s; ${now}`, method, sentOn > 0);
+  return new CallTimeout(`no answer to ${method} within ${seconds} s; ${now}`, call, sentOn > 0, seconds);
 };

@@ -489,7 +489,9 @@ test("a timeout and a signal end the wait of one call, and say whether it was se
   await ping(client);
   const late = await failure(getJob(client, "a", { callTimeout: 0.1 }));
   expect(late).toBeInstanceOf(CallTimeout);
-  expect(late).toMatchObject({ method: "get_job", sent: true });
+  expect(late).toMatchObject({ method: "get_job", params: { job_id: "a" }, sent: true, seconds: 0.1 });
+  // They may contain secrets, so nothing prints them by itself.
+  expect(Object.keys(late)).not.toContain("params");
   const controller = new AbortController();
   const aborted = failure(getJob(client, "a", { signal: controller.signal }));
   controller.abort(new Error("enough"));
