@@ -17,7 +17,7 @@ use crate::coordinator::flows::{Problem, problems};
 use crate::engine::{self, Names};
 use crate::exit::Usage;
 use crate::input::read_text;
-use crate::model::{ContextId, FlowJobSpec, FlowSpec, Json, RunnerId, ScriptType};
+use crate::model::{ContextId, FlowJobSpec, FlowSpec, JobError, Json, RunnerId, ScriptType};
 
 /// The maximum number of bytes read of a file.
 const LONGEST_FILE: usize = 8 << 20;
@@ -56,7 +56,7 @@ impl FlowFile {
             let (spec, script) = job.spec(&name, location, beside);
             match script {
                 Ok(at) => {
-                    faults.extend(wrong_script(&name, &spec, at));
+                    faults.extend(script_faults(&name, &spec, at));
                     scripts.push((name.clone(), at));
                 }
                 Err(no) if no.is_named || !maimed.contains(&name) => faults.push(no.fault),
@@ -138,13 +138,15 @@ fn is_rhai(script_type: Option<&ScriptType>, runner: Option<RunnerId>) -> bool {
     script_type.map_or(runner.is_none(), ScriptType::is_built_in)
 }
 
-fn wrong_script(name: &str, job: &FlowJobSpec, at: Option<SourcePosition>) -> Option<Diagnostic> {
+fn script_faults(name: &str, job: &FlowJobSpec, at: Option<SourcePosition>) -> Vec<Diagnostic> {
     if !is_rhai(job.script_type.as_ref(), job.runner) {
-        return None;
+        return Vec::new();
     }
-    let error = engine::check(&job.script, Names::Checked).err()?;
-    let message = format!("jobs.{name}.script: {}", error.message);
-    Some(Diagnostic { at, message, script: Some(Box::new((job.script.clone(), error))) })
+    let fault = |error: JobError| {
+        let message = format!("jobs.{name}.script: {}", error.message);
+        Diagnostic { at, message, script: Some(Box::new((job.script.clone(), error))) }
+    };
+    engine::check_all(&job.script, Names::Checked).into_iter().map(fault).collect()
 }
 
 /// Adds the location in the file to a problem.

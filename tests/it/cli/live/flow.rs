@@ -103,6 +103,8 @@ fn a_check_says_everything_that_is_wrong_and_where_without_a_server() {
         ("jobs:\n  b: 5\n  c: { skript: '1' }\n", "flow.yaml:3:8: jobs.c: unknown field `skript`; is `script` meant?\n"),
         ("jobs:\n  b: 5\n  d: { script: '40 +', timeout: x }\n", "flow.yaml:3:16: jobs.d.script: "),
         ("jobs:\n  b: 5\n  d: { script: '40 +', timeout: x }\n", "flow.yaml:3:33: jobs.d.timeout: "),
+        ("jobs:\n  a: { script: 'one(); two(1)' }\n", "flow.yaml:2:16: jobs.a.script: Function not found: one with 0 values\n"),
+        ("jobs:\n  a: { script: 'one(); two(1)' }\n", "flow.yaml:2:16: jobs.a.script: Function not found: two with 1 value\n"),
         (
             "retention: x\njobs:\n  a: { script: '1' }\n  b: { script: '2' }\n  c: { depends_on: [a], script: inputs.a + inputs.b }\n",
             "flow.yaml:1:12: retention: ",
