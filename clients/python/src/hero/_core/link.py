@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import re
 import ssl
 import struct
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit, urlunsplit
 
 import websockets.asyncio.client as client
@@ -35,6 +36,8 @@ LOCAL = "ws://localhost/"
 TOO_LARGE = 1009
 FAREWELL = 3.0
 """Timeout for closing a connection, in seconds. The library waits two seconds for the close frame of the server."""
+PAUSE = 0.05
+"""The shortest time between two looks for calls whose time is over, in seconds."""
 BUSY = (429, 502, 503, 504)
 UNKNOWN = (18, 19, 20, 21)
 """The error codes of OpenSSL for certificates of unknown authorities."""
@@ -397,6 +400,16 @@ class Link(ABC):
                 return
 
 
+class Asked(NamedTuple):
+    """A call that waits for its answer: its size in bytes, and when its time is over, by the clock of the loop."""
+
+    future: asyncio.Future[Any]
+    method: str
+    size: int
+    timeout: float
+    deadline: float
+
+
 class LoopLink(Link):
     """A link whose event loop sends and reads."""
 
@@ -409,8 +422,11 @@ class LoopLink(Link):
     ) -> None:
         super().__init__(websocket.protocol, options, on_item, on_over)
         self._websocket = websocket
-        self._pending: dict[int, tuple[asyncio.Future[Any], str, int]] = {}
+        self._pending: dict[int, Asked] = {}
         self._sending: set[int] = set()
+        # One timer for all calls: one for each would cost more than reading its answer.
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = math.inf
         self._number = 0
         self._reading = asyncio.create_task(self._read())
         websocket.shortcut = self._shortcut
@@ -421,9 +437,11 @@ class LoopLink(Link):
             raise self.lost.to(number, sent=False)
         data = request(number, method, params)
         future: asyncio.Future[Any] = self._loop.create_future()
-        self._pending[number] = (future, method, len(data))
+        deadline = self._loop.time() + timeout
+        self._pending[number] = Asked(future, method, len(data), timeout, deadline)
         self._sending.add(number)
-        timer = self._loop.call_later(timeout, self._is_late, number, timeout)
+        if deadline < self._due:
+            self._look_at(deadline)
         try:
             # The reader reports why the connection was closed. Part of the message may have been sent.
             with contextlib.suppress(exceptions.ConnectionClosed):
@@ -431,19 +449,35 @@ class LoopLink(Link):
             self._sending.discard(number)
             return await future
         finally:
-            timer.cancel()
             self._sending.discard(number)
             self._pending.pop(number, None)
 
     def _unsent(self) -> int:
         return self._websocket.transport.get_write_buffer_size()
 
-    def _is_late(self, number: int, timeout: float) -> None:
-        future, method, _ = self._pending.get(number, (None, "", 0))
+    def _look_at(self, deadline: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._due = deadline
+        self._timer = self._loop.call_at(deadline, self._look)
+
+    def _look(self) -> None:
+        """Ends the calls whose time is over, and looks again when the next one's is."""
+        self._timer, self._due = None, math.inf
+        now, following = self._loop.time(), math.inf
+        for number, asked in list(self._pending.items()):
+            if asked.deadline <= now:
+                self._is_late(number, asked)
+            else:
+                following = min(following, asked.deadline)
+        if following < math.inf and self.lost is None:
+            self._look_at(max(following, now + PAUSE))
+
+    def _is_late(self, number: int, asked: Asked) -> None:
         if number in self._sending:
-            self.abort(Lost(f"the server took nothing for {timeout:.0f} s"))
-        elif future is not None and not future.done():
-            future.set_exception(self._late(method, timeout))
+            self.abort(Lost(f"the server took nothing for {asked.timeout:.0f} s"))
+        elif not asked.future.done():
+            asked.future.set_exception(self._late(asked.method, asked.timeout))
 
     async def _read(self) -> None:
         lost = Lost("the connection ended")
@@ -460,16 +494,16 @@ class LoopLink(Link):
             self._end(lost)
 
     def _take_answer(self, number: int, said: dict[str, Any]) -> None:
-        future, method, _ = self._pending.get(number, (None, "", 0))
-        if future is None or future.done():
+        asked = self._pending.get(number)
+        if asked is None or asked.future.done():
             return
         if "error" in said:
-            future.set_exception(error_of(method, said["error"]))
+            asked.future.set_exception(error_of(asked.method, said["error"]))
         else:
-            future.set_result(said.get("result"))
+            asked.future.set_result(said.get("result"))
 
     def _largest(self) -> int | None:
-        return max(self._pending, key=lambda number: self._pending[number][2], default=None)
+        return max(self._pending, key=lambda number: self._pending[number].size, default=None)
 
     def _end(self, lost: Lost) -> None:
         if self.lost is not None:
@@ -477,9 +511,11 @@ class LoopLink(Link):
         self.lost = lost
         self._on_over(self, lost)
         self._beating.cancel()
-        for number, (future, _, _) in self._pending.items():
-            if not future.done():
-                future.set_exception(lost.to(number))
+        if self._timer is not None:
+            self._timer.cancel()
+        for number, asked in self._pending.items():
+            if not asked.future.done():
+                asked.future.set_exception(lost.to(number))
 
     def abort(self, lost: Lost) -> None:
         self._end(lost)

@@ -128,7 +128,7 @@ class Session:
             if delay := attempt.pause():
                 await asyncio.sleep(delay)
             try:
-                link = await self.within(attempt.deadline, method)
+                link = self.link or await self.within(attempt.deadline, method)
             except Exception as failed:
                 # Also what a function raised that returns tokens or signs.
                 attempt.ended(failed)
