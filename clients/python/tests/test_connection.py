@@ -488,6 +488,42 @@ async def test_a_create_whose_server_does_not_come_back_says_that_it_may_be_done
     await hero.close()
 
 
+@pytest.mark.parametrize("name", ["RATE_LIMITED", "QUEUE_FULL", "STORE_UNAVAILABLE", "UNKNOWN_SCRIPT_TYPE", "METHOD_NOT_FOUND"])
+async def test_the_refusal_of_a_create_says_nothing_of_the_time_before(Hero: Any, name: str) -> None:
+    code = errors.Code[name]
+    sent: list[dict[str, Any]] = []
+
+    async def script(talk: Talk) -> None:
+        while True:
+            call = await talk.call()
+            sent.append(call["params"])
+            if talk.number == 0:
+                return talk.cut()
+            await talk.refuse(call, code, "not now")
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        with pytest.raises(errors.OutcomeUnknown, match="had been sent before") as told:
+            await hero.create_job("1")
+        with pytest.raises(errors.CLASSES[code]):
+            await hero.create_job("1")
+    assert sent[0] == sent[1] == told.value.params and len(sent[0]["idempotency_key"]) == 32
+    assert isinstance(told.value.__cause__, errors.CLASSES[code])
+
+
+@pytest.mark.parametrize("code", [errors.Code.JOB_FAILED, errors.Code.JOB_STOPPED, errors.Code.IDEMPOTENCY_REUSED])
+async def test_an_error_of_the_job_itself_is_that_of_a_run_that_was_sent_again(Hero: Any, code: errors.Code) -> None:
+    async def script(talk: Talk) -> None:
+        call = await talk.call()
+        if talk.number == 0:
+            return talk.cut()
+        await talk.refuse(call, code, "it says so", {"job_id": JOB})
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        with pytest.raises(errors.CLASSES[code], match="it says so"):
+            await hero.run("1")
+
+
 async def test_a_wait_goes_on_for_what_is_left_of_it(Hero: Any) -> None:
     asked: list[float] = []
 

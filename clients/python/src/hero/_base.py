@@ -201,8 +201,8 @@ class CallTimeout(Error):
 
 
 class OutcomeUnknown(Error):
-    """The connection broke during a change. It may have been carried out, so the client does not repeat it, or can no
-    longer do so; then the cause says why.
+    """The connection broke during a change. It may have been carried out, so the client does not repeat it, or could not,
+    or was refused when it did; then the cause says why.
 
     Check the state on the server, then decide.
     """

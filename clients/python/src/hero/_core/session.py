@@ -20,8 +20,8 @@ from .wire import error_of, given, plain, seconds
 TRANSIENT = (errors.Code.RATE_LIMITED, errors.Code.STORE_UNAVAILABLE)
 """After these errors a subscription continues from its cursor."""
 
-UNDONE = (errors.NotAuthenticated, errors.PermissionDenied, errors.RateLimited, errors.StoreUnavailable)
-"""Answers to a repeated call that say nothing of the time before."""
+FINAL = (errors.JobFailed, errors.JobStopped, errors.WaitTimeout, errors.IdempotencyReused)
+"""Errors of a repeated create that are about what it created. Any other says nothing of the time before."""
 
 MOST_EARLY = 1024
 """Maximum number of subscriptions whose items may arrive before the answer to their call was read."""
@@ -64,7 +64,7 @@ class Attempt:
         return min(pause(self._options, self._losses), self.left()) if self._losses > 1 else 0.0
 
     def ended(self, error: Exception) -> None:
-        """Handles that the call cannot be sent, or that the server refused to look at it.
+        """Handles that the call cannot be sent, or that the server refused it.
 
         Raises an error of its own if an earlier attempt may have been carried out.
         """
@@ -72,6 +72,11 @@ class Attempt:
             what = f"{str(error) or repr(error)}. {self._method} had been sent before the connection broke, so whether it was carried out is not known"
             what = f"{what}: by the `idempotency_key` in `params` it may be made again"
             raise errors.OutcomeUnknown(what, self._method, self._params) from error
+
+    def refused(self, refused: errors.RpcError) -> None:
+        """Handles that the server answered with an error. Raises an error of its own as `ended` does."""
+        if not isinstance(refused, FINAL):
+            self.ended(refused)
 
     def late(self, late: errors.CallTimeout) -> None:
         """Adds the call to the error of its answer: it may be carried out yet."""
@@ -135,16 +140,17 @@ class Session:
                 raise
             try:
                 return await link.request(method, attempt.params(), attempt.left())
-            except UNDONE as refused:
-                attempt.ended(refused)
-                raise
             except errors.CallTimeout as late:
                 attempt.late(late)
                 raise
             except Lost as lost:
                 attempt.lost(lost, self.status)
             except errors.MethodNotFound as missing:
+                attempt.refused(missing)
                 raise await self.older(method, missing) from None
+            except errors.RpcError as refused:
+                attempt.refused(refused)
+                raise
 
     async def within(self, deadline: float, method: str) -> Link:
         """Returns a connection. Raises `ConnectError` if there is none before the deadline."""

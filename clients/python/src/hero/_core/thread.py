@@ -137,16 +137,17 @@ class Session:
             assert isinstance(link, DirectLink)
             try:
                 return link.ask(method, attempt.params(), attempt.left())
-            except core.UNDONE as refused:
-                attempt.ended(refused)
-                raise
             except errors.CallTimeout as late:
                 attempt.late(late)
                 raise
             except Lost as lost:
                 attempt.lost(lost, self.status)
             except errors.MethodNotFound as missing:
+                attempt.refused(missing)
                 raise self._wait(session.older(method, missing), loop) from None
+            except errors.RpcError as refused:
+                attempt.refused(refused)
+                raise
 
     def subscribe(self, method: str, unsubscribe: str, params: dict[str, Any], resumable: bool, from_now: bool) -> Feed:
         session, loop = self._session()
