@@ -153,7 +153,8 @@ export abstract class Unanswered<N extends string = string> extends HeroError<N>
 
 /**
  * A call that changes something was sent and got no answer: the connection ended, or the client gave up trying to
- * reconnect or to log in (`cause`). It may or may not have been carried out. A call with a key (`run`, what creates a
+ * reconnect or to log in, or the call was refused when it was repeated (`cause`). It may or may not have been carried
+ * out. A call with a key (`run`, what creates a
  * job or a flow) may be made again with the same `params`: `client.call(error.method, error.params)`.
  */
 export class OutcomeUnknown extends Unanswered<"OutcomeUnknown"> {

@@ -128,8 +128,8 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
   }
 
   readonly #abort = (): void => {
-    this.#letGo();
     this.#buffer.length = 0;
+    this.#letGo();
     this.#failure = this.#options.signal?.reason;
   };
 
@@ -157,9 +157,9 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
       this.#resumed = mine > 1;
       try {
         const subscribed = await this.#subscribe(this.#listener(mine));
-        // The subscription may have ended meanwhile.
-        if (this.#live !== mine) return subscribed.end();
-        this.#subscribed = subscribed;
+        if (this.#live === mine) this.#subscribed = subscribed;
+        // The subscription has ended meanwhile.
+        else subscribed.end();
         return;
       } catch (error) {
         this.#live = 0;
@@ -182,8 +182,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
   async #pause(): Promise<void> {
     const delay = this.#client.delay(this.#failures);
     if (delay === undefined) throw this.#last as Error;
-    const least = this.#last?.retryAfter ?? 0;
-    await pause(Math.max(delay, least), (wake) => (this.#wake = wake));
+    await pause(Math.max(delay, this.#last?.retryAfter ?? 0), (wake) => (this.#wake = wake));
   }
 
   #listener(mine: number): Listener {

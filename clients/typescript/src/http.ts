@@ -21,6 +21,7 @@ import { Hero } from "./hero.js";
 import type { Login } from "./options.js";
 import { GRACE, LONGEST, needNumbers } from "./numbers.js";
 import { loginFailed } from "./transport.js";
+import { isFinal } from "./underway.js";
 import type { Token } from "./websocket.js";
 
 /** Options of calls over HTTP. */
@@ -94,7 +95,8 @@ export class HttpClient implements Client {
     const seconds = Math.min(options.callTimeout ?? Infinity, (options.wait ?? Infinity) + GRACE);
     const limit = seconds < LONGEST ? AbortSignal.timeout(Math.ceil(seconds * 1000)) : undefined;
     const signal = AbortSignal.any([this.#closing.signal, options.signal, limit].filter((each) => each !== undefined));
-    let reached = options.again === "begun";
+    const begun = options.again === "begun";
+    let reached = false;
     for (let failures = 1; ; failures += 1) {
       try {
         const given =
@@ -110,8 +112,12 @@ export class HttpClient implements Client {
         }
         if (error instanceof Lost) {
           reached ||= error.reached;
-          await this.#lost(method, given, options, error, failures, signal, reached);
-        } else if (error instanceof LoginRefused && reached && options.again !== true) {
+          await this.#lost(method, given, options, error, failures, signal, reached || begun);
+        } else if (
+          error instanceof Error &&
+          options.again !== true &&
+          (reached ? !isFinal(error) : begun && error instanceof LoginRefused)
+        ) {
           throw unknown(method, given, error, "so repeat it with its `params`");
         } else {
           throw error;

@@ -16,10 +16,10 @@ export const needNumbers = (given: object, least = 0): void => {
 };
 
 /** Waits for a number of seconds that a timer accepts. `begun` is given what ends the pause. */
-export const pause = (seconds: number, begun: (end: () => void) => void): Promise<void> =>
+export const pause = (seconds: number, begun?: (end: () => void) => void): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, seconds * 1000);
-    begun(() => {
+    begun?.(() => {
       clearTimeout(timer);
       resolve();
     });

@@ -88,7 +88,7 @@ const wait = async (
         method = undefined;
       }
       // A server that shuts down answers each call at once.
-      await pause(0.1, () => undefined);
+      await pause(0.1);
     }
   }
 };
@@ -97,7 +97,7 @@ const wait = async (
 const stop = async (client: Client, of: "job" | "flow", params: Params, named: boolean): Promise<void> => {
   const failed = await rare().then(
     (loaded) => loaded.stop(client, of, params, named),
-    (cause: unknown) => ({ jobId: undefined, cause }),
+    (cause: unknown): { jobId?: string; cause: unknown } => ({ cause }),
   );
   if (failed) throw new NotStopped(failed.jobId, failed);
 };

@@ -195,7 +195,8 @@ export class SocketClient implements Client {
       call.options.adopt?.(result);
       return call.resolve(result as never);
     }
-    void failure(this, call.method, error).then(call.reject);
+    // A refusal says nothing of the time before.
+    void failure(this, call.method, error).then((said) => call.reject(call.lost ? givenUp(call, said) : said));
   }
 
   /**
@@ -365,19 +366,17 @@ export class SocketClient implements Client {
 
   /** Handles the end of the connection, and returns it. Pending calls are repeated or fail. */
   #lost(code: number, reason: string): Channel | undefined {
-    const connection = this.#connection;
+    const sent = [...this.#calls.values()].filter((call) => call.sentOn === this.#connection);
     const channel = this.#leave();
     const why = `the connection to ${this.url} ended (${code}${reason ? `: ${reason}` : ""})`;
-    const sent = [...this.#calls.values()].filter((call) => call.sentOn === connection);
-    const largest = Math.max(...sent.map((call) => call.size));
+    // The server refused a message for its size.
+    const largest = code === 1009 && Math.max(...sent.map((call) => call.size));
     // The transport took no answer of that size. Whose it was is not known, so none is asked for again.
     const unread = code === UNREAD ? new ProtocolError(why) : undefined;
     const again: Call[] = [];
     for (const call of sent) {
       call.lost = this.#heard > call.heardBefore ? 1 : call.lost + 1;
-      // The server refused a message for its size.
-      const tooLarge = code === 1009 && call.size === largest;
-      const error = (call.options.again && unread) || whyNot(call, why, tooLarge, this.url);
+      const error = unread ? givenUp(call, unread) : whyNot(call, why, call.size === largest, this.url);
       if (error) this.#drop(call, error);
       else again.push(call);
     }
@@ -385,8 +384,10 @@ export class SocketClient implements Client {
     this.#tellListeners(unread);
     // The token has ended; a login, or a function that returns tokens, may provide another one.
     const login = code === 1008 && reason.includes("token") && !(this.#options.login ?? this.#transport.renews);
-    const kind = login ? "login" : code === 1002 ? "foreign" : "away";
-    const error = new Refusal(login ? `${why}; give this client another token` : why, kind);
+    const error = new Refusal(
+      login ? `${why}; give this client another token` : why,
+      login ? "login" : code === 1002 ? "foreign" : "away",
+    );
     // Reconnects even without pending calls, so that the next call finds a connection.
     this.#attempt ||= 1;
     void this.#pause(error).then<unknown>((again) => again && this.#keepTrying());

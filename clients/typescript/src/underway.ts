@@ -33,8 +33,13 @@ export interface Call {
 /** Writes a call. A wait that was sent before, or that waited for a connection, gets the rest of its time. */
 export const encode = ({ id, method, params, options, until }: Call): string => {
   const left = (until - performance.now()) / 1000;
-  const given = left < (options.wait ?? 0) - 0.01 ? { ...params, wait_timeout: Math.max(0, left) } : params;
-  return JSON.stringify({ jsonrpc: "2.0", id, method, params: given });
+  const isLess = left < (options.wait ?? 0) - 0.01;
+  return JSON.stringify({
+    jsonrpc: "2.0",
+    id,
+    method,
+    params: isLess ? { ...params, wait_timeout: Math.max(0, left) } : params,
+  });
 };
 
 /** Returns the error of a call whose connection ended, or undefined if it is repeated. */
@@ -42,16 +47,20 @@ export const whyNot = (call: Call, why: string, tooLarge: boolean, url: string):
   const { method, options, lost, size } = call;
   if (tooLarge)
     return rpcError({ code: -32007, message: `${why}: ${method} is too large (${size} characters)` }, method);
-  const cause = new ConnectionFailed(`${why} before the answer to ${method}`, url, lost);
-  return !options.again || lost >= MOST_LOST ? givenUp(call, cause) : undefined;
+  return !options.again || lost >= MOST_LOST
+    ? givenUp(call, new ConnectionFailed(`${why} before the answer to ${method}`, url, lost))
+    : undefined;
 };
 
-/** Returns the error of a call that is given up for this reason. What was sent may have been done. */
+/** Whether an error is about what its call created: IdempotencyReused, or JobFailed and those after it. */
+export const isFinal = ({ code = 0 }: Error & { code?: number }): boolean => code === 1010 || code > 1100;
+
+/** Returns the error of a call that is given up, or was refused, for this reason. What was sent may have been done. */
 export const givenUp = (call: Call, cause: Error): Error => {
   const { again } = call.options;
-  if (again === true || !(again === "begun" || call.sentOn)) return cause;
-  const next = again ? "so repeat it with its `params`" : "so it was not sent again";
-  return new OutcomeUnknown(`${cause.message}: whether ${call.method} was done is not known, ${next}`, call, { cause });
+  if (again === true || !(again === "begun" || call.sentOn) || isFinal(cause)) return cause;
+  const next = again ? "repeat it with its `params`" : "it was not sent again";
+  return new OutcomeUnknown(`${cause.message}: whether ${call.method} was done is not known, so ${next}`, call, { cause });
 };
 
 /** Returns the error of a call whose time is over. */

@@ -76,6 +76,31 @@ test("what was sent before the token expired has an unknown outcome, because of 
   expect(read).toBeInstanceOf(LoginRefused);
 });
 
+test.each([1003, 1006, 1007, 1009])(
+  "a create that was lost and then refused (%i) has an unknown outcome, one that was only refused has none",
+  async (code) => {
+    await using server = await fake(({ id }, socket, said) => {
+      if (said === 1) return socket.terminate();
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: "not now" } }));
+    });
+    using client = createClient(server.url, quick);
+    const lost = await failure(run(client, "1"));
+    expect(lost).toMatchObject({ name: "OutcomeUnknown", method: "run_and_wait", cause: { code } });
+    expect(lost).toMatchObject({ params: { idempotency_key: server.requests[0]?.params["idempotency_key"] } });
+    expect(server.requests.length).toBe(2);
+    expect(await failure(createJob(client, "1"))).toMatchObject({ code });
+  },
+);
+
+test.each([1010, 1101, 1103])("an error of the job itself (%i) is that of a run that was sent again", async (code) => {
+  await using server = await fake(({ id }, socket, said) => {
+    if (said === 1) return socket.terminate();
+    socket.send(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: "it says so", data: { job_id: "j" } } }));
+  });
+  using client = createClient(server.url, quick);
+  expect(await failure(run(client, "1"))).toMatchObject({ code, jobId: "j" });
+});
+
 test("over HTTP, too: a run that may have arrived has an unknown outcome, one that did not arrive has none", async () => {
   const failing = (code: string) => Object.assign(new TypeError("fetch failed"), { cause: { code } });
   const hero = (...answers: (() => Promise<Response>)[]) => {
@@ -89,6 +114,15 @@ test("over HTTP, too: a run that may have arrived has an unknown outcome, one th
   const refusal = { jsonrpc: "2.0", id: null, error: { code: 1005, message: "the token has expired" } };
   const refused = await failure(hero(broken, () => Promise.resolve(Response.json(refusal))).run("1"));
   expect(refused).toMatchObject({ name: "OutcomeUnknown", cause: { name: "LoginRefused" } });
+  const saying = (code: number) => () =>
+    Promise.resolve(Response.json({ jsonrpc: "2.0", id: null, error: { code, message: "not now" } }));
+  for (const code of [1006, 1007, 1009]) {
+    const refused = await failure(hero(broken, saying(code)).run("1"));
+    expect(refused).toMatchObject({ name: "OutcomeUnknown", params, cause: { code } });
+    expect(await failure(hero(saying(code)).run("1"))).toMatchObject({ code });
+    expect(await failure(hero(broken, saying(code)).jobs.get("a"))).toMatchObject({ code });
+  }
+  expect(await failure(hero(broken, saying(1101)).run("1"))).toMatchObject({ code: 1101 });
   expect(await failure(hero().run("1"))).toBeInstanceOf(ConnectionFailed);
   expect(await failure(hero(broken).jobs.get("a"))).toBeInstanceOf(ConnectionFailed);
 });
@@ -102,10 +136,18 @@ test("an answer that `ws` does not take, because it is far larger than maxMessag
   const { limited } = await import("../src/ws-node.js");
   const options = { ...quick, maxMessage: 1_000, WebSocket: limited(1_000) as never };
   using client = createClient(server.url, options);
-  const [read, changed] = await Promise.all([failure(getJob(client, "a")), failure(stopJob(client, "a"))]);
+  const calls = [failure(getJob(client, "a")), failure(stopJob(client, "a")), failure(createJob(client, "1"))];
+  const [read, changed, made] = await Promise.all(calls);
   expect(read).toBeInstanceOf(ProtocolError);
-  expect(read.message).toMatch(/more than maxMessage/);
+  expect(read?.message).toMatch(/more than maxMessage/);
   expect(changed).toBeInstanceOf(OutcomeUnknown);
+  const params = { idempotency_key: expect.any(String) as string };
+  expect(made).toMatchObject({
+    name: "OutcomeUnknown",
+    method: "create_job",
+    params,
+    cause: { name: "ProtocolError" },
+  });
   expect(await client.call("ping", {})).toBe("pong");
   expect(server.requests.filter(({ method }) => method === "get_job").length).toBe(1);
 });
