@@ -1,4 +1,4 @@
-use std::net::Ipv6Addr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, header};
@@ -7,6 +7,7 @@ use jsonrpsee::core::client::Error as WireError;
 use jsonrpsee::ws_client::{PingConfig, WsClientBuilder};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream, lookup_host};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::error::Error;
 use super::trust::Trust;
@@ -103,17 +104,25 @@ fn is_socket(url: &str) -> bool {
     url.split_once("://").is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("unix"))
 }
 
-/// Connects to a host and a port, by the first of their addresses that answers.
+/// Connects to a host and a port, by the first of their addresses that answers, within `limit` for all of it.
 async fn dial(url: &str, authority: &str, limit: Duration) -> Result<TcpStream, Error> {
-    let unreachable = |error: std::io::Error| Error::Unreachable { url: url.to_owned(), reason: error.to_string() };
+    let until = Instant::now() + limit;
+    let found = timeout_at(until, lookup_host(authority)).await.map_err(|_| Error::Silent { url: url.to_owned(), after: limit })?;
+    let found = found.map_err(|error| Error::Unreachable { url: url.to_owned(), reason: error.to_string() })?;
+    dial_one(url, &found.collect::<Vec<_>>(), until, limit).await
+}
+
+/// Connects to the first of these addresses that answers. A silent one leaves the others their share of the time.
+async fn dial_one(url: &str, addresses: &[SocketAddr], until: Instant, limit: Duration) -> Result<TcpStream, Error> {
     let mut failed = Error::Unreachable { url: url.to_owned(), reason: "its name has no address".to_owned() };
-    for address in lookup_host(authority).await.map_err(unreachable)? {
-        match tokio::time::timeout(limit, TcpStream::connect(address)).await {
+    for (left, address) in (1_u32..=u32::try_from(addresses.len()).unwrap_or(u32::MAX)).rev().zip(addresses) {
+        let share = until.saturating_duration_since(Instant::now()) / left;
+        match timeout(share, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
                 let _ = stream.set_nodelay(true); // Calls are small and wait for their answers. A failure here does no harm.
                 return Ok(stream);
             }
-            Ok(Err(error)) => failed = unreachable(error),
+            Ok(Err(error)) => failed = Error::Unreachable { url: url.to_owned(), reason: error.to_string() },
             Err(_) => failed = Error::Silent { url: url.to_owned(), after: limit },
         }
     }
@@ -230,7 +239,7 @@ impl Address {
         let unreachable = |reason: String| Error::Unreachable { url: url.to_owned(), reason };
         let (scheme, rest) = self.url.split_once("://").unwrap_or(("ws", &self.url));
         if scheme == "unix" {
-            let opened = tokio::time::timeout(self.connect, UnixStream::connect(rest)).await;
+            let opened = timeout(self.connect, UnixStream::connect(rest)).await;
             let socket = opened.map_err(|_| unreachable("nobody answers".into()))?.map_err(|error| unreachable(error.to_string()))?;
             return Ok((Box::new(socket), NO_ADDRESS.to_owned()));
         }
@@ -240,7 +249,7 @@ impl Address {
         if scheme != "wss" {
             return Ok((Box::new(dial(url, &authority, self.connect).await?), self.url.clone()));
         }
-        let opened = tokio::time::timeout(self.connect, self.trust.connect(url, host, &authority)).await;
+        let opened = timeout(self.connect, self.trust.connect(url, host, &authority)).await;
         let stream = opened.map_err(|_| Error::Silent { url: url.to_owned(), after: self.connect })??;
         // The handshake on this stream is the same as without TLS.
         Ok((Box::new(stream), place.to_string()))
@@ -377,6 +386,31 @@ mod tests {
         ] {
             assert!(refused(url).contains(reason), "{url}: {}", refused(url));
         }
+    }
+
+    /// A listener that accepts nothing more, as its queue is full, and its address.
+    async fn silent() -> (tokio::net::TcpListener, Vec<TcpStream>, SocketAddr) {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let listener = socket.listen(1).unwrap();
+        let (address, mut queued) = (listener.local_addr().unwrap(), Vec::new());
+        while let Ok(stream) = timeout(Duration::from_millis(300), TcpStream::connect(address)).await {
+            queued.push(stream.unwrap());
+        }
+        (listener, queued, address)
+    }
+
+    #[tokio::test]
+    async fn silent_addresses_of_one_name_share_the_time_limit() {
+        let (first, second, third) = tokio::join!(silent(), silent(), silent());
+        let (limit, begun) = (Duration::from_secs(2), Instant::now());
+        let dialled = dial_one("ws://h", &[first.2, second.2, third.2], begun + limit, limit).await;
+        assert!(matches!(dialled, Err(Error::Silent { after, .. }) if after == limit), "{dialled:?}");
+        assert!(begun.elapsed() < 2 * limit, "{:?}", begun.elapsed());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let there = [first.2, listener.local_addr().unwrap()];
+        let dialled = dial_one("ws://h", &there, Instant::now() + limit, limit).await;
+        assert_eq!(dialled.unwrap().peer_addr().unwrap(), there[1]);
     }
 
     #[test]
