@@ -60,7 +60,7 @@ impl Exit {
             client::Error::Rpc(error) => Self::of_rpc(error),
             client::Error::Address { .. } | client::Error::Token { .. } | client::Error::Authority { .. } => Self::Usage,
             client::Error::WaitedOut { .. } => Self::WaitRanOut,
-            client::Error::Refused { status: 401 | 403, .. } | client::Error::LoggedOut(_) | client::Error::OtherServer { .. } => {
+            client::Error::Refused { status: 401 | 403, .. } | client::Error::LoggedOut { .. } | client::Error::OtherServer { .. } => {
                 Self::Denied
             }
             client::Error::Unreachable { .. }

@@ -191,7 +191,7 @@ fn of(error: &client::Error) -> Option<String> {
         }
         client::Error::Foreign(_) | client::Error::Refused { .. } => "check that the address is that of a hero server".to_owned(),
         client::Error::Redirected { .. } => "name the server itself with --server or HERO_SERVER; whoever it sends to would get the script and the token".to_owned(),
-        client::Error::LoggedOut(_) => format!("{TOKEN}; jobs that were started go on"),
+        client::Error::LoggedOut { .. } => format!("{TOKEN}; jobs that were started go on"),
         client::Error::Unknown { .. } => "look what became of it before you repeat it; jobs that were started go on".to_owned(),
         client::Error::AnswerTooLarge { .. } => "ask for less at once, such as with a smaller --limit".to_owned(),
         client::Error::Closed(_) => "look whether the server still runs; jobs that were started go on".to_owned(),

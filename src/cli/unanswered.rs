@@ -40,7 +40,7 @@ impl Unanswered {
 pub(super) async fn explained(error: anyhow::Error, command: &str, address: &str, trust: Trust) -> anyhow::Error {
     let Some(client) = error.downcast_ref::<client::Error>() else { return error };
     let (method, ready, what) = match client {
-        client::Error::Timeout { method, after } => {
+        client::Error::Timeout { method, after, .. } => {
             let ready = readiness(address, trust, LIMIT).await;
             (method, ready, format!("`{command}` had no answer within {} s", after.as_secs()))
         }

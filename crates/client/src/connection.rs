@@ -81,8 +81,9 @@ impl Client {
     /// Makes a call of [`super::calls`].
     ///
     /// If the connection is lost before the answer comes, the call is made again if its definition (`x-repeatable`) and
-    /// an `idempotency_key` among the parameters allow that; otherwise this fails with [`Error::Unknown`]. If the
-    /// future is dropped, the answer is lost, but the call may still be executed.
+    /// an `idempotency_key` among the parameters allow that; otherwise this fails with [`Error::Unknown`], and also if a
+    /// call with a key is refused when it is made again. If the future is dropped, the answer is lost, but the call may
+    /// still be executed.
     pub async fn call<C: Call>(&self, call: &C) -> Result<C::Output, Error> {
         self.call_named(C::NAME, call).await
     }
@@ -131,11 +132,15 @@ impl Client {
             let (params, limit) = request()?;
             match attempts.wire.check_size(method, &params, self.link.way.answer).await {
                 Ok(()) => match attempts.wire.call(method, params, limit).await {
+                    Ok(answer) => return Ok(answer),
                     Err(lost @ Error::Closed(_)) => attempts.again(lost, Repeat::of(method, &request()?.0)).await?,
-                    answer => return answer,
+                    Err(error @ (Error::Timeout { .. } | Error::LoggedOut { .. })) => {
+                        return Err(Attempts::unanswered(error, Repeat::of(method, &request()?.0)));
+                    }
+                    Err(error) => return Err(attempts.refused(error)),
                 },
                 Err(lost @ Error::Closed(_)) => attempts.again(lost, Repeat::Always).await?,
-                Err(error) => return Err(error),
+                Err(error) => return Err(attempts.refused(error)),
             }
         }
     }
@@ -235,6 +240,21 @@ impl<'a> Attempts<'a> {
     /// Returns the error of a call that is not sent again, because the connection did not come back.
     fn given_up(&self, error: Error) -> Error {
         if self.keys.is_empty() || matches!(error, Error::WaitedOut { .. }) { error } else { self.unknown(error) }
+    }
+
+    /// Returns the error of a call that was sent and has no answer, with the keys that it was sent with.
+    fn unanswered(mut error: Error, repeat: Repeat) -> Error {
+        if let (Error::Timeout { keys, .. } | Error::LoggedOut { keys, .. }, Repeat::Keyed(sent)) = (&mut error, repeat) {
+            *keys = sent;
+        }
+        error
+    }
+
+    /// Returns the error of a call that was refused. Of a call that was lost before, that says nothing, unless it is about
+    /// what the call created.
+    fn refused(&self, error: Error) -> Error {
+        let is_known = self.keys.is_empty() || error.is_final() || matches!(error, Error::Shape { .. });
+        if is_known { error } else { self.unknown(error) }
     }
 
     fn unknown(&self, lost: Error) -> Error {

@@ -35,6 +35,8 @@ pub mod code {
     pub const TOO_LARGE: i32 = Code::TooLarge.number();
     /// Redis does not answer the server.
     pub const STORE_UNAVAILABLE: i32 = Code::StoreUnavailable.number();
+    /// The idempotency key was used with other parameters.
+    pub const IDEMPOTENCY_REUSED: i32 = Code::IdempotencyReused.number();
     /// The job failed.
     pub const JOB_FAILED: i32 = Code::JobFailed.number();
     /// The wait timed out; the job goes on.
@@ -122,18 +124,23 @@ pub enum Error {
     Rpc(#[from] RpcError),
     /// The server has closed the connection, because the token that opened it has ended. Whether the call was executed
     /// is unknown.
-    #[error("the server closed the connection: {0}")]
-    LoggedOut(String),
+    #[error("the server closed the connection: {why}")]
+    LoggedOut {
+        /// The reason that the server gave.
+        why: String,
+        /// The idempotency keys that the call was sent with. The same call with the same keys is executed once.
+        keys: Vec<String>,
+    },
     /// The connection ended, and did not come back. The request changes nothing, or was never sent.
     #[error("the connection to the server was lost: {0}")]
     Closed(String),
     /// The connection ended before the answer came, and the call may have been executed. It was not sent again, because
-    /// that might execute it twice, or because the connection did not come back.
+    /// that might execute it twice, or because the connection did not come back; or it was refused when it was sent again.
     #[error("the connection to the server was lost before the answer to {method} came, so whether it was done is not known: {why}")]
     Unknown {
         /// The method called.
         method: String,
-        /// The reason why the connection ended, or did not come back.
+        /// The reason why the connection ended, or did not come back, or why the call was refused.
         why: String,
         /// The idempotency keys that the call was sent with. The same call with the same keys is executed once.
         keys: Vec<String>,
@@ -148,6 +155,8 @@ pub enum Error {
         method: String,
         /// The timeout.
         after: Duration,
+        /// The idempotency keys that the call was sent with. The same call with the same keys is executed once.
+        keys: Vec<String>,
     },
     /// The wait timed out while the server was away. Started jobs go on.
     #[error("the server was away when the wait of {} s ran out", (after.as_secs_f64() * 1000.0).round() / 1000.0)]
@@ -200,6 +209,12 @@ impl Error {
             Self::Unreachable { .. } | Self::Silent { .. } | Self::Closed(_) | Self::Refused { status: 429 | 502..=504, .. } => true,
             error => error.has_code(code::STORE_UNAVAILABLE),
         }
+    }
+
+    /// True for an answer about what a call created, now or when it was sent before.
+    pub(super) fn is_final(&self) -> bool {
+        self.rpc()
+            .is_some_and(|error| matches!(error.code, code::IDEMPOTENCY_REUSED | code::JOB_FAILED | code::WAIT_RAN_OUT | code::JOB_STOPPED))
     }
 
     /// Returns the time after which a call may be made again that came too soon.

@@ -54,7 +54,7 @@ async fn a_token_that_is_revoked_ends_at_once_on_connections_that_are_open() {
     });
     other.revoke_token(&tokens[0].token_id).await.unwrap();
     let ended = waiting.await.unwrap().unwrap_err();
-    assert!(matches!(&ended, Error::LoggedOut(why) if why == "the token was revoked or has expired"), "{ended}");
+    assert!(matches!(&ended, Error::LoggedOut { why, .. } if why == "the token was revoked or has expired"), "{ended}");
     until("the connection is closed", || async { (!one.is_connected()).then_some(()) }).await;
     assert_eq!(other.list_tokens(identity).await.unwrap().len(), 1);
     guarded.authority.delete_identity(identity).await.unwrap();

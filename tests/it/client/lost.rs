@@ -5,10 +5,13 @@ use std::time::Duration;
 use futures_util::{SinkExt as _, StreamExt as _};
 use hero::client::{Client, Error, Followed, Options, Reconnect};
 use hero::model::JobSpec;
-use serde_json::json;
+use hero::model::api::LOGGED_OUT;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
 use super::{Odd, answer, asked, client};
 use crate::support::{CONTEXT, PATIENCE, Process, spec};
@@ -63,12 +66,72 @@ async fn a_create_that_was_sent_to_a_server_that_does_not_come_back_is_not_calle
     let reconnect =
         Reconnect { patience: Duration::from_millis(300), shortest: Duration::from_millis(50), longest: Duration::from_millis(50) };
     let client = Client::connect_with(&url, Options { reconnect, ..Options::default() }).await.unwrap();
-    let keyed = JobSpec { idempotency_key: Some("k1".to_owned()), ..spec("1") };
-    let error = client.create_job(&keyed).await.unwrap_err();
+    let error = client.create_job(&keyed()).await.unwrap_err();
     assert!(matches!(&error, Error::Unknown { method, keys, .. } if method == "create_job" && keys == &["k1"]), "{error:?}");
     // It is not known to be away: nothing was sent.
-    let error = client.create_job(&keyed).await.unwrap_err();
+    let error = client.create_job(&keyed()).await.unwrap_err();
     assert!(matches!(error, Error::Unreachable { .. } | Error::Closed(_)), "{error:?}");
+}
+
+/// Refuses a call with this code.
+async fn refuse(socket: &mut WebSocketStream<TcpStream>, id: Value, code: i32) {
+    let said = json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": "not now" } }).to_string();
+    socket.send(Message::Text(said.into())).await.unwrap();
+}
+
+fn keyed() -> JobSpec {
+    JobSpec { idempotency_key: Some("k1".to_owned()), ..spec("1") }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_refusal_of_a_create_that_was_lost_before_says_nothing_of_that_time() {
+    for code in [1003, 1006, 1007, 1009, 1010] {
+        let (odd, url) = Odd::new().await;
+        let serving = tokio::spawn(async move {
+            let mut socket = odd.accept().await;
+            asked(&mut socket).await;
+            drop(socket);
+            let mut socket = odd.accept().await;
+            for _ in 0..2 {
+                let (id, method) = asked(&mut socket).await;
+                assert_eq!(method, "create_job");
+                refuse(&mut socket, id, code).await;
+            }
+        });
+        let client = client(&url).await;
+        let error = client.create_job(&keyed()).await.unwrap_err();
+        if code == 1010 {
+            // This is about what the key created.
+            assert!(error.has_code(code), "{error:?}");
+        } else {
+            let is_unknown =
+                matches!(&error, Error::Unknown { method, why, keys } if method == "create_job" && why == "not now" && keys == &["k1"]);
+            assert!(is_unknown, "{code}: {error:?}");
+        }
+        // One that was not lost is only refused.
+        let error = client.create_job(&keyed()).await.unwrap_err();
+        assert!(error.has_code(code), "{code}: {error:?}");
+        serving.await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_create_without_an_answer_tells_its_keys() {
+    let (odd, url) = Odd::new().await;
+    tokio::spawn(async move {
+        let mut socket = odd.accept().await;
+        asked(&mut socket).await;
+        asked(&mut socket).await;
+        let end = CloseFrame { code: LOGGED_OUT.0.into(), reason: LOGGED_OUT.1.into() };
+        let _ = socket.close(Some(end)).await;
+        while socket.next().await.is_some_and(|message| message.is_ok()) {}
+    });
+    let client = client(&url).await;
+    let params = || json!({ "script": "1", "idempotency_key": "k1" });
+    let error = client.call_named_within::<Value>(Duration::from_millis(100), "create_job", params()).await.unwrap_err();
+    assert!(matches!(&error, Error::Timeout { method, keys, .. } if method == "create_job" && keys == &["k1"]), "{error:?}");
+    let error = client.create_job(&keyed()).await.unwrap_err();
+    assert!(matches!(&error, Error::LoggedOut { why, keys } if why == LOGGED_OUT.1 && keys == &["k1"]), "{error:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

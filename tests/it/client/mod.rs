@@ -177,7 +177,7 @@ async fn a_login_is_answered_within_the_time_of_any_call() {
     let answer = Duration::from_millis(300);
     let client = Client::connect_with(&url, Options { answer, ..Options::default() }).await.unwrap();
     let error = client.log_in(&PrivateKey::random()).await.unwrap_err();
-    assert!(matches!(&error, Error::Timeout { method, after } if method == "fetch_nonce" && *after == answer), "{error:?}");
+    assert!(matches!(&error, Error::Timeout { method, after, .. } if method == "fetch_nonce" && *after == answer), "{error:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
