@@ -7,6 +7,7 @@ mod look;
 mod memory;
 mod open;
 mod process;
+mod processes;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +24,7 @@ pub const MEMORIES: u64 = 4;
 const BLOCK: u64 = 512;
 
 /// Says what a job did that hero ends for [`Exceeded::Hidden`].
-pub const HIDES: &str = "ran a program that its user may not read, so what that has open cannot be counted: let it read that";
+pub const HIDES: &str = "hid what its processes hold: it ran a program that its user may not read (let it read that), or processes that start others and end before anybody can look at them";
 
 /// The time after which processes are counted for the first time. It is short because most processes are. Later checks
 /// are less frequent, depending on the time that they take.

@@ -3,15 +3,21 @@
 //!
 //! That finds everything if the process above adopts orphans (a *subreaper*), as the supervisors of job processes do.
 
+mod listing;
+mod stop;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal};
 
+use self::listing::Snapshot;
 use super::proc_file;
+
+pub(crate) use listing::Lister;
+pub(crate) use stop::Stopped;
 
 /// A running process. Its start time distinguishes it from a later one with the same process id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,9 +34,32 @@ const ROUNDS: usize = 50;
 /// Pause before the next look at processes that were killed.
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// What `/proc` shows of a process.
+enum Seen {
+    Running(Process),
+    /// It has ended. If nobody has reaped it yet, this has its start time.
+    Ended(Option<u64>),
+}
+
 impl Process {
     /// Returns the process with this id, unless it has ended, even if it was not reaped.
     fn read(pid: i32) -> Option<Self> {
+        match Self::seen(pid) {
+            Seen::Running(process) => Some(process),
+            Seen::Ended(_) => None,
+        }
+    }
+
+    fn seen(pid: i32) -> Seen {
+        match Self::stat(pid) {
+            Some((process, true)) => Seen::Running(process),
+            Some((process, false)) => Seen::Ended(Some(process.started)),
+            None => Seen::Ended(None),
+        }
+    }
+
+    /// Returns the process with this id, and whether it runs.
+    fn stat(pid: i32) -> Option<(Self, bool)> {
         let stat = proc_file::read(format!("/proc/{pid}/stat")).ok()?;
         // The name is in parentheses and may contain anything.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
@@ -38,15 +67,8 @@ impl Process {
         let own: u64 = fields.nth(9)?.parse().ok()?;
         let (ran, threads) = (own.saturating_add(fields.next()?.parse().ok()?), fields.nth(4)?);
         // A process whose first thread has ended may continue with others.
-        if matches!(state, "Z" | "X") && matches!(threads, "0" | "1") {
-            return None;
-        }
-        Some(Self { pid, parent, ran, started: fields.nth(1)?.parse().ok()? })
-    }
-
-    fn all() -> impl Iterator<Item = Self> {
-        let entries = fs::read_dir("/proc").into_iter().flatten();
-        entries.filter_map(|entry| Self::read(entry.ok()?.file_name().to_str()?.parse().ok()?))
+        let runs = !matches!(state, "Z" | "X") || !matches!(threads, "0" | "1");
+        Some((Self { pid, parent, ran, started: fields.nth(1)?.parse().ok()? }, runs))
     }
 
     /// Whether it is the first process of a PID namespace other than ours.
@@ -71,15 +93,11 @@ impl Process {
 /// Returns everything below `roots`, except the spared processes, the newest first: who looks at processes one by one
 /// is most likely late for those. Processes below a spared one are included.
 fn below(roots: &[Pid], spared: &[Pid]) -> Vec<Process> {
-    let mut all: BTreeMap<i32, Process> = Process::all().map(|process| (process.pid, process)).collect();
-    // A process whose parent ended while `/proc` was read has another parent by now.
-    let orphans = all.values().filter(|process| process.parent != 0 && !all.contains_key(&process.parent));
-    for orphan in orphans.map(|process| process.pid).collect::<Vec<_>>() {
-        match Process::read(orphan) {
-            Some(process) => all.insert(orphan, process),
-            None => all.remove(&orphan),
-        };
-    }
+    sort_below(Snapshot::take().running, roots, spared)
+}
+
+/// Returns those of all running processes that are below `roots`.
+fn sort_below(all: BTreeMap<i32, Process>, roots: &[Pid], spared: &[Pid]) -> Vec<Process> {
     let mut children: BTreeMap<i32, Vec<Process>> = BTreeMap::new();
     for process in all.into_values() {
         children.entry(process.parent).or_default().push(process);

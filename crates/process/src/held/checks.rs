@@ -2,7 +2,8 @@ use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, TryLockError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -12,6 +13,7 @@ use super::files::{FilesAnswer, FilesRequest, TooMany, look_at_files};
 use super::look::Look;
 use super::memory::{Memory, Sums, too_much};
 use super::process::Process;
+use super::processes::{LONGEST_STOP, Missed, Processes, go_on_in_time};
 use super::{MEMORIES, MOST_PROCESSES, Removed, total};
 use crate::tree::Looked;
 
@@ -20,6 +22,8 @@ use crate::tree::Looked;
 const OVERDUE: Duration = Duration::from_secs(5);
 /// After this time they have too much: they may hide shared memory by delaying the look.
 const HOPELESS: Duration = Duration::from_secs(20);
+/// Pause before the next look at whether processes have gone on.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The number of looks after which processes are ended that hide what they have open, if a process did in each. A look
 /// in which none did takes back half of one, so that a job which runs such a program now and then goes on.
@@ -35,8 +39,8 @@ pub enum Exceeded {
     /// More files than [`MOST_FILES`](super::MOST_FILES), larger ones than [`MOST_BYTES`](super::MOST_BYTES), or deeper
     /// ones than [`DEEPEST`](super::DEEPEST).
     Disk,
-    /// A process hides what it has open: it runs a program that its user may not read. The system hides it from all but
-    /// root.
+    /// A process hides what it has open: it runs a program that its user may not read, and the system hides that from all
+    /// but root. Or processes start others and end before it is their turn to be looked at, whatever is done against that.
     Hidden,
 }
 
@@ -50,6 +54,8 @@ pub struct Checks {
     /// An eventfd to which the threads write.
     wake: Arc<OwnedFd>,
     looked: Looked,
+    /// Locked by the look for which the processes are stopped.
+    stops: Arc<Mutex<()>>,
     /// The number of the jobs so far.
     job: u64,
     /// The maximum memory of one process, in bytes.
@@ -75,6 +81,9 @@ struct Found {
     hidden: Option<i32>,
     /// Twice the number of looks in which one did, less those in which none did.
     hidden_looks: u32,
+    /// What looks at files and at memory have missed.
+    missed_files: Missed,
+    missed_memory: Missed,
     /// The look at memory after which there are still too many files, if there were too many only with those that were
     /// mapped: they may be gone meanwhile.
     doubted_until: Option<u64>,
@@ -87,7 +96,9 @@ impl fmt::Debug for Checks {
 }
 
 struct MemoryRequest {
-    processes: Arc<[i32]>,
+    processes: Processes,
+    /// Whether to stop the processes meanwhile, because looks have missed some.
+    stops: bool,
     job: u64,
     of_one: u64,
     of_open: u64,
@@ -96,6 +107,7 @@ struct MemoryRequest {
 struct MemoryAnswer {
     sums: Sums,
     removed: Removed,
+    has_stopped: bool,
 }
 
 impl Checks {
@@ -109,9 +121,15 @@ impl Checks {
             }
             let memory = &mut of_job.1;
             let rest = request.of_one.saturating_mul(MEMORIES).saturating_sub(request.of_open);
-            memory.look(&request.processes, |memory| is_awaited() && memory.shared() <= rest);
-            let sums = if is_awaited() { memory.sums(rest) } else { Sums::default() };
-            MemoryAnswer { sums, removed: memory.removed() }
+            let mut stop = if request.stops { request.processes.stop() } else { None };
+            let has_stopped = stop.is_some();
+            memory.look(&request.processes, |memory| {
+                go_on_in_time(&mut stop);
+                is_awaited() && memory.shared() <= rest
+            });
+            let sums = if is_awaited() { memory.sums(rest, || go_on_in_time(&mut stop)) } else { Sums::default() };
+            drop(stop);
+            MemoryAnswer { sums, removed: memory.removed(), has_stopped }
         })
     }
 
@@ -128,6 +146,7 @@ impl Checks {
             hopeless,
             wake,
             looked: Looked::default(),
+            stops: Arc::default(),
             job: 0,
             of_one: u64::MAX,
             directory: None,
@@ -144,10 +163,15 @@ impl Checks {
         self.last = Found::default();
     }
 
-    /// The job has ended: nobody awaits what is found.
+    /// The job has ended: nobody awaits what is found. Its processes are not stopped any more.
     pub fn end(&mut self) {
         self.files.forget();
         self.memory.forget();
+        // A look ends soon, unless it waits for a process that does not stay stopped.
+        let until = Instant::now() + LONGEST_STOP;
+        while matches!(self.stops.try_lock(), Err(TryLockError::WouldBlock)) && Instant::now() < until {
+            thread::sleep(PAUSE);
+        }
     }
 
     /// Counts the processes below `root`, without the spared ones, and begins the looks whose time has come. Returns
@@ -163,16 +187,17 @@ impl Checks {
         if self.memory.takes_longer_than(self.hopeless) {
             return Err(Exceeded::Memory(self.of_one.saturating_mul(MEMORIES)));
         }
-        self.look(processes.into());
+        self.look(&Processes::Below { root, spared: spared.into(), stops: self.stops.clone() });
         Ok(true)
     }
 
     /// Begins the looks whose time has come.
-    fn look(&mut self, processes: Arc<[i32]>) {
+    fn look(&mut self, processes: &Processes) {
         let (of_one, of_open, job) = (self.of_one, self.last.of_open, self.job);
-        self.memory.ask(|| MemoryRequest { processes: processes.clone(), job, of_one, of_open });
-        let (directory, mapped) = (&self.directory, &self.last.mapped);
-        self.files.ask(|| FilesRequest { processes, directory: directory.clone(), mapped: mapped.clone(), of_one });
+        let stops = self.last.missed_memory.stops();
+        self.memory.ask(|| MemoryRequest { processes: processes.clone(), stops, job, of_one, of_open });
+        let (directory, mapped, stops) = (self.directory.clone(), self.last.mapped.clone(), self.last.missed_files.stops());
+        self.files.ask(|| FilesRequest { processes: processes.clone(), stops, directory, mapped, of_one });
     }
 
     /// Adds up the memory of these processes, for which nobody waits.
@@ -204,6 +229,9 @@ impl Checks {
                 Err(_) if !answer.sums.is_divided => self.memory.hurry(),
                 checked => checked?,
             }
+            if self.last.missed_memory.note(answer.sums.is_whole, answer.has_stopped) {
+                return Err(Exceeded::Hidden);
+            }
         }
         files.map_or(Ok(()), |answer| self.found_files(answer))
     }
@@ -216,6 +244,11 @@ impl Checks {
             (TooMany::WithMapped, Some(_)) => {}
             (TooMany::WithMapped, None) => self.last.doubted_until = Some(self.memory.number() + 1),
             (TooMany::No, _) => self.last.doubted_until = None,
+        }
+        // Files may be moved all the time by somebody honest, so that alone is no reason to end the job.
+        let misses = !answer.is_whole || !answer.is_settled && !answer.has_stopped;
+        if self.last.missed_files.note(!misses, answer.has_stopped) {
+            return Err(Exceeded::Hidden);
         }
         // One may have been about to become another program. Or each starts the next, which inherits what it has open.
         self.last.hidden_looks = match answer.hidden {
@@ -239,7 +272,7 @@ impl Checks {
         let _ = self.found();
         self.files.hurry();
         self.memory.hurry();
-        self.look(processes.into());
+        self.look(&Processes::These(processes.into()));
         while self.files.is_running() || self.memory.is_running() && !self.memory.takes_longer_than(patience) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {

@@ -5,10 +5,13 @@ use std::time::Instant;
 use super::disk::Files;
 use super::memory::too_much;
 use super::open::Open;
+use super::processes::{Processes, go_on_in_time};
 use super::{LATEST_LOOK, Removed, total};
 
 pub(super) struct FilesRequest {
-    pub(super) processes: Arc<[i32]>,
+    pub(super) processes: Processes,
+    /// Whether to stop the processes meanwhile, because looks have missed some.
+    pub(super) stops: bool,
     pub(super) directory: Option<Arc<Path>>,
     pub(super) mapped: Arc<Removed>,
     pub(super) of_one: u64,
@@ -19,6 +22,10 @@ pub(super) struct FilesAnswer {
     pub(super) removed: Removed,
     pub(super) too_many: TooMany,
     pub(super) hidden: Option<i32>,
+    /// Whether all processes were looked at, and whether all files were counted wherever they were moved.
+    pub(super) is_whole: bool,
+    pub(super) is_settled: bool,
+    pub(super) has_stopped: bool,
 }
 
 /// Whether there are too many files.
@@ -33,7 +40,7 @@ pub(super) enum TooMany {
 /// Counts files, until there are too many, or too much else is open. What the processes have open can take seconds, so
 /// the directory is counted again meanwhile.
 pub(super) fn look_at_files(request: &FilesRequest, is_awaited: &dyn Fn() -> bool) -> FilesAnswer {
-    let in_directory = || request.directory.as_deref().map(|directory| Files::below(directory, is_awaited)).unwrap_or_default();
+    let in_directory = || request.directory.as_deref().map_or_else(Files::none, |directory| Files::below(directory, is_awaited));
     let of_mapped = request.mapped.values().copied().fold(0, u64::saturating_add);
     let too_many = |files: &Files, open: &Open| match () {
         () if request.directory.is_none() => TooMany::No,
@@ -44,17 +51,79 @@ pub(super) fn look_at_files(request: &FilesRequest, is_awaited: &dyn Fn() -> boo
         () => TooMany::No,
     };
     let (mut files, mut counted_at) = (in_directory(), Instant::now());
+    let mut stop = if request.stops { request.processes.stop() } else { None };
+    let has_stopped = stop.is_some();
     let goes_on = |open: &Open| {
+        go_on_in_time(&mut stop);
         if counted_at.elapsed() > LATEST_LOOK {
             (files, counted_at) = (in_directory(), Instant::now());
         }
         is_awaited() && too_much(open.memory, request.of_one).is_none() && too_many(&files, open) == TooMany::No
     };
-    let open = Open::by(&request.processes, goes_on);
+    let (open, is_whole) = Open::by(&request.processes, goes_on);
+    if let Some(held) = stop.as_ref().filter(|_| !files.is_settled) {
+        files.check(&|| is_awaited() && !held.is_too_long());
+        // Nobody has moved anything meanwhile.
+        files.is_settled = !held.is_too_long();
+    }
+    drop(stop);
+    if has_stopped && !files.is_settled {
+        files.check(is_awaited);
+        files.is_settled = false;
+    }
+    let is_settled = files.is_settled;
     let mut found = too_many(&files, &open);
     if found != TooMany::No {
         // A file that lost its name meanwhile was counted twice.
         found = too_many(&in_directory(), &open);
     }
-    FilesAnswer { memory: open.memory, too_many: found, hidden: open.hidden, removed: open.removed }
+    // It ends at once when it has found too much.
+    let is_whole = is_whole || found != TooMany::No || too_much(open.memory, request.of_one).is_some();
+    let Open { memory, hidden, removed, .. } = open;
+    FilesAnswer { memory, too_many: found, hidden, removed, is_whole, is_settled, has_stopped }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::fs;
+    use std::os::unix::fs::MetadataExt as _;
+    use std::process::{Child, Command};
+
+    use rustix::process::getpid;
+
+    use super::*;
+
+    /// A process that holds this file.
+    fn holder(file: &fs::File) -> Child {
+        Command::new("sleep").arg("600").stdin(file.try_clone().unwrap()).spawn().unwrap()
+    }
+
+    #[test]
+    fn who_starts_while_the_directory_is_counted_is_looked_at() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("other"), "x").unwrap();
+        let file = tempfile::tempfile().unwrap();
+        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 1 << 20).unwrap();
+        let id = file.metadata().map(|file| (file.ino(), file.dev())).unwrap();
+        let first = RefCell::new(Some(holder(&file)));
+        let second = RefCell::new(None);
+        let is_awaited = || {
+            if let Some(mut first) = first.take() {
+                second.replace(Some(holder(&file)));
+                first.kill().unwrap();
+                first.wait().unwrap();
+            }
+            true
+        };
+        let processes = Processes::Below { root: getpid(), spared: Arc::default(), stops: Arc::default() };
+        let directory = Some(directory.path().into());
+        let request = FilesRequest { processes, stops: false, directory, mapped: Arc::default(), of_one: u64::MAX };
+        let answer = look_at_files(&request, &is_awaited);
+        assert!(answer.removed.get(&id).is_some_and(|bytes| *bytes >= 1 << 20), "{:?}", answer.removed);
+        assert!(!answer.has_stopped && answer.too_many == TooMany::No);
+        let mut second = second.take().unwrap();
+        second.kill().unwrap();
+        second.wait().unwrap();
+    }
 }

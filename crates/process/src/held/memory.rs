@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use super::process::Process;
+use super::processes::Processes;
 use super::{BLOCK, Id, MEMORIES, Removed};
 use crate::proc_file;
 
@@ -30,6 +31,8 @@ pub(super) struct Memory {
     shared: u64,
     /// The number of objects found in this look.
     found: usize,
+    /// Whether this look has found all.
+    is_whole: bool,
     /// True if the sizes of objects can be read.
     reads_sizes: bool,
 }
@@ -54,25 +57,33 @@ impl Memory {
     }
 
     fn reading_sizes(reads_sizes: bool) -> Self {
-        Self { objects: BTreeMap::new(), processes: Vec::new(), shared: 0, found: 0, reads_sizes }
+        Self { objects: BTreeMap::new(), processes: Vec::new(), shared: 0, found: 0, is_whole: true, reads_sizes }
     }
 
     /// Looks at these processes, until `goes_on` returns false. It is called before each process and each object.
-    pub(super) fn look(&mut self, processes: &[i32], mut goes_on: impl FnMut(&Self) -> bool) {
+    ///
+    /// What each has alone is read of all first, since nobody can delay that: while the mappings of one are read, others
+    /// may start another and end. They count nevertheless.
+    pub(super) fn look(&mut self, processes: &Processes, mut goes_on: impl FnMut(&Self) -> bool) {
         self.begin();
-        let mut patience = LONGEST_LISTS;
-        for pid in processes {
-            if !goes_on(self) {
-                break;
+        let mut found = Vec::new();
+        let seen = processes.each(|pid| {
+            found.extend(Process::read(pid));
+            true
+        });
+        found.retain(|process| seen.left.contains(&process.pid));
+        self.processes = found;
+        self.is_whole = seen.is_whole;
+        let (mut patience, mut has_ended) = (LONGEST_LISTS, false);
+        let seen = processes.each(|pid| {
+            has_ended = has_ended || !goes_on(self);
+            if !has_ended {
+                self.add_mapped(pid, &mut patience, &mut goes_on);
             }
-            let Some(process) = Process::read(*pid) else { continue };
-            if self.add_mapped(&process, &mut patience, &mut goes_on).is_err() && process.is_there() {
-                // Nobody may read the mappings of this program. The size of its mapped shared memory is known.
-                self.shared = self.shared.saturating_add(process.sum(&["RssShmem:"]));
-            }
-            self.processes.push(process);
-        }
-        if goes_on(self) {
+            !has_ended
+        });
+        self.is_whole &= seen.is_whole || has_ended;
+        if !has_ended && goes_on(self) {
             self.objects.retain(|_, object| object.found);
         }
     }
@@ -94,17 +105,39 @@ impl Memory {
     }
 
     /// Returns the memory of the processes, with shared memory. If it is more than `most`, other memory that processes
-    /// share, such as forks, is divided among them, if the system reports that, which is slower.
-    pub(super) fn sums(&self, most: u64) -> Sums {
+    /// share, such as forks, is divided among them, if the system reports that, which is slower. Of those that have ended
+    /// by then, it does not: the look is not whole if that makes a difference. `before_each` is called before each is asked.
+    pub(super) fn sums(&self, most: u64, mut before_each: impl FnMut()) -> Sums {
         let sum = |of: fn(&Process) -> u64| self.processes.iter().map(of).fold(self.shared, u64::saturating_add);
         let alone = sum(Process::memory);
-        let is_divided = alone > most;
-        let together = if is_divided { sum(Process::share).min(alone) } else { alone };
-        Sums { together, is_divided, shown: self.processes.iter().map(Process::shown).fold(0, u64::saturating_add) }
+        let mut sums = Sums { together: alone, is_divided: false, shown: 0, is_whole: self.is_whole };
+        if alone > most {
+            let mut ended = 0_u64;
+            let shares = self.processes.iter().map(|process| {
+                before_each();
+                process.share().unwrap_or_else(|| {
+                    ended = ended.saturating_add(process.memory());
+                    0
+                })
+            });
+            let divided = shares.fold(self.shared, u64::saturating_add).min(alone);
+            sums.is_whole &= divided > most || divided.saturating_add(ended) <= most;
+            (sums.together, sums.is_divided) = (divided, true);
+        }
+        sums.shown = self.processes.iter().map(Process::shown).fold(0, u64::saturating_add);
+        sums
     }
 
-    fn add_mapped(&mut self, process: &Process, patience: &mut u64, goes_on: &mut impl FnMut(&Self) -> bool) -> io::Result<()> {
-        let lines = proc_file::read_at_most(process.place.join("maps"), *patience)?;
+    /// Adds what this process has mapped. Of one that has ended, its children have it.
+    fn add_mapped(&mut self, pid: i32, patience: &mut u64, goes_on: &mut impl FnMut(&Self) -> bool) {
+        let Some(process) = Process::read(pid) else { return };
+        let Ok(lines) = proc_file::read_at_most(process.place.join("maps"), *patience) else {
+            if process.is_there() {
+                // Nobody may read the mappings of this program. The size of its mapped shared memory is known.
+                self.shared = self.shared.saturating_add(process.sum(&["RssShmem:"]));
+            }
+            return;
+        };
         *patience = patience.saturating_sub(lines.len() as u64);
         let user = process.user();
         for mapped in lines.lines().filter_map(Mapped::read) {
@@ -117,7 +150,6 @@ impl Memory {
             // A process with this many mappings tries to avoid the check.
             self.shared = u64::MAX;
         }
-        Ok(())
     }
 
     /// Adds an object of this user. `whole` reads its metadata, once in a look. A file of somebody else was replaced, as
@@ -160,6 +192,8 @@ pub(super) struct Sums {
     pub(super) is_divided: bool,
     /// What the status of each shows, added up as if they shared nothing.
     pub(super) shown: u64,
+    /// Whether none was missed.
+    pub(super) is_whole: bool,
 }
 
 /// Returns the maximum number of bytes that processes may have together, if they have more.
@@ -219,6 +253,8 @@ impl Mapped {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]
@@ -255,7 +291,7 @@ mod tests {
         memory.add(&mapped(2000), None, refused);
         assert_eq!(memory.shared(), 6000);
         // Without a mapping it is gone, and its number may be that of another.
-        memory.look(&[], |_| true);
+        memory.look(&Processes::These([].into()), |_| true);
         memory.add(&mapped(1000), None, refused);
         assert_eq!(memory.shared(), 1000);
     }
@@ -321,14 +357,38 @@ mod tests {
 
     #[test]
     fn the_memory_of_processes_is_added_up() {
-        let own = std::process::id().cast_signed();
+        let own = Processes::These([std::process::id().cast_signed()].into());
         let mut memory = Memory::new();
-        memory.look(&[own], |_| true);
-        let sums = memory.sums(u64::MAX);
-        assert!(sums.together > 4096 && sums.shown > 4096, "{sums:?}");
-        assert!(memory.sums(0).together <= sums.together);
-        memory.look(&[own], |_| false);
-        assert_eq!(memory.sums(0), Sums::default());
+        memory.look(&own, |_| true);
+        let sums = memory.sums(u64::MAX, || ());
+        assert!(sums.together > 4096 && sums.shown > 4096 && sums.is_whole, "{sums:?}");
+        assert!(memory.sums(0, || ()).together <= sums.together);
+        memory.look(&own, |_| false);
+        assert_eq!(memory.shared(), 0);
         assert_eq!((too_much(4097, 1024), too_much(4096, 1024), too_much(u64::MAX, u64::MAX)), (Some(4096), None, None));
+    }
+
+    #[test]
+    fn who_ends_while_the_mappings_of_another_are_read_counts() {
+        let mut sleeper = Some(Command::new("sleep").arg("600").spawn().unwrap());
+        let number = sleeper.as_ref().map(std::process::Child::id).unwrap();
+        let both = Processes::These([std::process::id(), number].map(u32::cast_signed).into());
+        let of_sleeper = Process::read(number.cast_signed()).unwrap();
+        let mut memory = Memory::new();
+        memory.look(&both, |_| {
+            if let Some(mut sleeper) = sleeper.take() {
+                sleeper.kill().unwrap();
+                sleeper.wait().unwrap();
+            }
+            true
+        });
+        assert!(memory.processes.iter().any(|process| process.pid == of_sleeper.pid && process.memory() > 0), "{memory:?}");
+        memory.processes.retain(|process| process.pid == of_sleeper.pid);
+        memory.shared = 0;
+        assert!(memory.sums(u64::MAX, || ()).is_whole && memory.sums(u64::MAX, || ()).together > 0);
+        // How much of it was shared nobody knows any more.
+        let sums = memory.sums(0, || ());
+        assert!(sums.is_divided && sums.together == 0 && !sums.is_whole, "{sums:?}");
+        assert_eq!(of_sleeper.share(), None);
     }
 }

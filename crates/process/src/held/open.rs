@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use super::process::Process;
+use super::processes::Processes;
 use super::{BLOCK, Id, Removed};
 use crate::proc_file;
 
@@ -42,28 +43,33 @@ pub(super) struct Open {
 
 impl Open {
     /// Counts what these processes have open, until `goes_on` returns false. It is called before each descriptor: what
-    /// an epoll watches can take a tenth of a second.
-    pub(super) fn by(processes: &[i32], mut goes_on: impl FnMut(&Self) -> bool) -> Self {
+    /// an epoll watches can take a tenth of a second. Returns also whether all were looked at.
+    pub(super) fn by(processes: &Processes, mut goes_on: impl FnMut(&Self) -> bool) -> (Self, bool) {
         let mut open = Self::default();
-        for (pid, process) in processes.iter().filter_map(|pid| Some((pid, Process::read(*pid)?))) {
-            let user = process.user();
-            // A program may remove its own file.
-            open.add_file(fs::metadata(process.place.join("exe")).ok().as_ref(), user);
-            match fs::read_dir(process.place.join("fd")) {
-                Ok(entries) => {
-                    for entry in entries.flatten() {
-                        if !goes_on(&open) {
-                            return open;
-                        }
-                        open.add(&process.place, &entry, user);
+        let seen = processes.each(|pid| open.add_all(pid, &mut goes_on));
+        (open, seen.is_whole)
+    }
+
+    /// Adds what a process has open. Returns false if `goes_on` does.
+    fn add_all(&mut self, pid: i32, goes_on: &mut impl FnMut(&Self) -> bool) -> bool {
+        let Some(process) = Process::read(pid) else { return true };
+        let user = process.user();
+        // A program may remove its own file.
+        self.add_file(fs::metadata(process.place.join("exe")).ok().as_ref(), user);
+        match fs::read_dir(process.place.join("fd")) {
+            Ok(entries) => {
+                for entry in entries.flatten() {
+                    if !goes_on(self) {
+                        return false;
                     }
+                    self.add(&process.place, &entry, user);
                 }
-                // That of a process that ends may not be read, either.
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied && process.is_there() => open.hidden = Some(*pid),
-                Err(_) => {}
             }
+            // That of a process that ends may not be read, either.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && process.is_there() => self.hidden = Some(pid),
+            Err(_) => {}
         }
-        open
+        true
     }
 
     fn add(&mut self, place: &Path, entry: &fs::DirEntry, user: Option<u32>) {
@@ -111,19 +117,22 @@ mod tests {
         rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 1 << 20).unwrap();
         let own = std::process::id().cast_signed();
         let id = (file.metadata().unwrap().ino(), file.metadata().unwrap().dev());
-        let open = Open::by(&[own, own], |_| true);
+        let own = Processes::These([own, own].into());
+        let (open, is_whole) = Open::by(&own, |_| true);
+        assert!(is_whole);
         assert!(open.removed[&id] >= 1 << 20, "{open:?}");
         let (open, mapped) = (Removed::from([(id, 5), ((1, 0), 7)]), Removed::from([(id, 9), ((2, 0), 11)]));
         assert_eq!(super::super::total(&open, &mapped), 5 + 7 + 11);
         // Another device may be another name of the same.
         let mapped = Removed::from([((id.0, id.1 + 1), 9), ((1, 5), 6)]);
         assert_eq!(super::super::total(&open, &mapped), 9 + 7);
-        assert!(Open::by(&[own], |_| false).removed.is_empty());
+        let (open, is_whole) = Open::by(&own, |_| false);
+        assert!(open.removed.len() <= 1 && !is_whole, "{open:?}");
     }
 
     #[test]
     fn what_an_epoll_watches_and_locks_on_a_file_count() {
-        let own = [std::process::id().cast_signed()];
+        let own = Processes::These([std::process::id().cast_signed()].into());
         let epoll = rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC).unwrap();
         let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
         let told = |descriptor: i32| {
@@ -137,7 +146,7 @@ mod tests {
         let data = rustix::event::epoll::EventData::new_u64(0);
         rustix::event::epoll::add(&epoll, &one, data, rustix::event::epoll::EventFlags::IN).unwrap();
         assert_eq!(told(epoll.as_raw_fd()), IN_A_WATCH);
-        assert!(Open::by(&own, |_| true).memory >= IN_A_WATCH);
+        assert!(Open::by(&own, |_| true).0.memory >= IN_A_WATCH);
         let file = tempfile::tempfile().unwrap();
         assert_eq!(told(file.as_raw_fd()), 0);
         rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
@@ -146,10 +155,10 @@ mod tests {
 
     #[test]
     fn sockets_hold_memory() {
-        let own = [std::process::id().cast_signed()];
+        let own = Processes::These([std::process::id().cast_signed()].into());
         let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
         let id = fs::metadata(format!("/proc/self/fd/{}", one.as_raw_fd())).map(|found| (found.ino(), found.dev())).unwrap();
-        let open = Open::by(&own, |_| true);
+        let (open, _) = Open::by(&own, |_| true);
         assert!(open.channels[&id] == *IN_A_SOCKET && open.memory >= 2 * *IN_A_SOCKET, "{open:?}");
     }
 }

@@ -6,6 +6,7 @@ use crate::proc_file;
 /// A process as the system shows it.
 #[derive(Debug)]
 pub(super) struct Process {
+    pub(super) pid: i32,
     /// Its directory in `/proc`. If its first thread has ended, this is that of another thread, because the first has
     /// no data left. `/proc` does not list it, but has it with everything that a process has.
     pub(super) place: PathBuf,
@@ -15,7 +16,7 @@ pub(super) struct Process {
 impl Process {
     /// Reads its state, for which nobody waits, whatever the process does.
     pub(super) fn read(pid: i32) -> Option<Self> {
-        let read = |place: PathBuf| Some(Self { status: proc_file::read(place.join("status")).ok()?, place });
+        let read = |place: PathBuf| Some(Self { pid, status: proc_file::read(place.join("status")).ok()?, place });
         let first = read(PathBuf::from(format!("/proc/{pid}")))?;
         if sum(&first.status, &["RssAnon:"]).is_some() {
             return Some(first);
@@ -53,13 +54,14 @@ impl Process {
         self.sum(&["RssAnon:", "VmSwap:", "VmPTE:"])
     }
 
-    /// Returns the same, but divides shared memory among the processes that share it, if the system reports that.
-    pub(super) fn share(&self) -> u64 {
+    /// Returns the same, but divides shared memory among the processes that share it, if the system reports that. `None`
+    /// if the process has ended.
+    pub(super) fn share(&self) -> Option<u64> {
         let rollup = proc_file::read(self.place.join("smaps_rollup")).ok();
         match rollup.and_then(|rollup| sum(&rollup, &["Pss_Anon:", "SwapPss:"])) {
-            Some(share) => share.saturating_add(self.sum(&["VmPTE:"])),
-            None if !self.is_there() => 0,
-            None => self.memory(),
+            Some(share) => Some(share.saturating_add(self.sum(&["VmPTE:"]))),
+            None if !self.is_there() => None,
+            None => Some(self.memory()),
         }
     }
 }

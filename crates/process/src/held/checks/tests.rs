@@ -17,9 +17,15 @@ fn held_up(overdue: Duration, hopeless: Duration) -> (mpsc::Sender<()>, Checks) 
     let (sender, ends) = mpsc::channel::<()>();
     let checks = Checks::with(overdue, hopeless, move |_, _| {
         let _ = ends.recv();
-        MemoryAnswer { sums: Sums::default(), removed: Removed::new() }
+        MemoryAnswer { sums: Sums::default(), removed: Removed::new(), has_stopped: false }
     });
     (sender, checks.unwrap())
+}
+
+/// What a look finds if there are no files.
+fn nothing() -> FilesAnswer {
+    let (removed, too_many) = (Removed::new(), TooMany::No);
+    FilesAnswer { memory: 0, removed, too_many, hidden: None, is_whole: true, is_settled: true, has_stopped: false }
 }
 
 /// Counts what is below a process until something is exceeded.
@@ -73,7 +79,7 @@ fn only_what_processes_have_more_is_added_to_what_was_found_last() {
     checks.begin(shown / 4, None);
     assert_eq!(checks.add_up(&own), Err(Exceeded::Memory(shown / 4 * 4)));
     // They shared it.
-    checks.last.memory = Sums { shown: shown * 3, together: shown / 2, is_divided: true };
+    checks.last.memory = Sums { shown: shown * 3, together: shown / 2, is_divided: true, is_whole: true };
     assert_eq!(checks.add_up(&own), Ok(()));
     checks.last.of_open = shown;
     assert_eq!(checks.add_up(&own), Err(Exceeded::Memory(shown / 4 * 4)));
@@ -83,7 +89,7 @@ fn only_what_processes_have_more_is_added_to_what_was_found_last() {
 fn what_was_mapped_some_time_ago_and_who_hid_once_are_looked_at_again() {
     let (_sender, mut checks) = held_up(NEVER, NEVER);
     checks.begin(u64::MAX, None);
-    let answer = |too_many, hidden| FilesAnswer { memory: 0, removed: Removed::new(), too_many, hidden };
+    let answer = |too_many, hidden| FilesAnswer { too_many, hidden, ..nothing() };
     assert_eq!(checks.found_files(answer(TooMany::WithMapped, None)), Ok(()));
     assert_eq!(checks.found_files(answer(TooMany::WithMapped, None)), Ok(()));
     checks.last.mapped_in = checks.memory.number() + 1;
@@ -100,12 +106,7 @@ fn processes_that_follow_each_other_cannot_hide_and_one_now_and_then_may() {
     let (_sender, mut checks) = held_up(NEVER, NEVER);
     let mut found = |hidden: &[i32]| {
         checks.begin(u64::MAX, None);
-        let answers = hidden.iter().map(|pid| FilesAnswer {
-            memory: 0,
-            removed: Removed::new(),
-            too_many: TooMany::No,
-            hidden: Some(*pid).filter(|pid| *pid != 0),
-        });
+        let answers = hidden.iter().map(|pid| FilesAnswer { hidden: Some(*pid).filter(|pid| *pid != 0), ..nothing() });
         answers.map(|answer| checks.found_files(answer)).position(|found| found.is_err())
     };
     assert_eq!(found(&[1, 2, 3, 4]), Some(2));
@@ -118,14 +119,14 @@ fn memory_that_forks_share_is_divided_before_it_is_too_much() {
     let (go, may_end) = mpsc::channel::<()>();
     let (divided, is_divided) = mpsc::channel();
     let checks = Checks::with(NEVER, NEVER, move |request, _| {
-        let mut sums = Sums { together: 4 << 20, is_divided: false, shown: 0 };
+        let mut sums = Sums { together: 4 << 20, is_whole: true, ..Sums::default() };
         if request.of_open == 0 {
             let _ = may_end.recv();
         } else {
-            sums = Sums { together: 0, is_divided: true, shown: 0 };
+            sums = Sums { is_divided: true, is_whole: true, ..Sums::default() };
             let _ = divided.send(());
         }
-        MemoryAnswer { sums, removed: Removed::new() }
+        MemoryAnswer { sums, removed: Removed::new(), has_stopped: false }
     });
     let (mut shell, mut checks) = (shell(), checks.unwrap());
     checks.begin(1 << 20, None);
