@@ -29,7 +29,7 @@ static IN_A_SOCKET: LazyLock<u64> = LazyLock::new(|| {
 /// What processes have open, each item once. They cannot delay who looks at it.
 #[derive(Debug, Default)]
 pub(super) struct Open {
-    /// The removed files.
+    /// The removed files and directories.
     pub(super) removed: Removed,
     /// Their bytes.
     pub(super) removed_bytes: u64,
@@ -54,8 +54,10 @@ impl Open {
     fn add_all(&mut self, pid: i32, goes_on: &mut impl FnMut(&Self) -> bool) -> bool {
         let Some(process) = Process::read(pid) else { return true };
         let user = process.user();
-        // A program may remove its own file.
-        self.add_file(fs::metadata(process.place.join("exe")).ok().as_ref(), user);
+        // A program may remove its own file, and the directory in which it is.
+        for name in ["exe", "cwd"] {
+            self.add_file(fs::metadata(process.place.join(name)).ok().as_ref(), user);
+        }
         match fs::read_dir(process.place.join("fd")) {
             Ok(entries) => {
                 for entry in entries.flatten() {
@@ -87,10 +89,9 @@ impl Open {
         }
     }
 
-    /// Adds a file of this user, if it has no name any more. One of somebody else was replaced, as by an upgrade.
+    /// Adds a file or directory of this user, if it has no name any more. One of somebody else was replaced, as by an upgrade.
     fn add_file(&mut self, file: Option<&fs::Metadata>, user: Option<u32>) {
-        let is_removed = |file: &&fs::Metadata| file.file_type().is_file() && file.nlink() == 0;
-        let Some(file) = file.filter(is_removed).filter(|file| user.is_none_or(|user| file.uid() == user)) else { return };
+        let Some(file) = file.filter(|file| file.nlink() == 0).filter(|file| user.is_none_or(|user| file.uid() == user)) else { return };
         let bytes = file.blocks().saturating_mul(BLOCK);
         let before = self.removed.insert((file.ino(), file.dev()), bytes).unwrap_or(0);
         self.removed_bytes = self.removed_bytes.saturating_sub(before).saturating_add(bytes);
@@ -107,7 +108,9 @@ fn told(place: &Path, entry: &fs::DirEntry) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
     use std::os::fd::AsRawFd as _;
+    use std::process::Stdio;
 
     use super::*;
 
@@ -128,6 +131,34 @@ mod tests {
         assert_eq!(super::super::total(&open, &mapped), 9 + 7);
         let (open, is_whole) = Open::by(&own, |_| false);
         assert!(open.removed.len() <= 1 && !is_whole, "{open:?}");
+    }
+
+    #[test]
+    fn a_directory_without_a_name_counts_while_it_is_open_or_somebody_is_in_it() {
+        let top = tempfile::tempdir().unwrap();
+        let make = |name: &str| {
+            let path = top.path().join(name);
+            fs::create_dir(&path).unwrap();
+            // Some file systems keep the blocks of a directory that had many names.
+            (0..1000).for_each(|i| fs::write(path.join(format!("{i}{}", "x".repeat(200))), "").unwrap());
+            (0..1000).for_each(|i| fs::remove_file(path.join(format!("{i}{}", "x".repeat(200)))).unwrap());
+            (fs::File::open(&path).unwrap(), path)
+        };
+        let ((kept, path), (lived_in, home)) = (make("kept"), make("home"));
+        let mut shell = std::process::Command::new("sh");
+        let mut shell =
+            shell.args(["-c", "echo; exec cat"]).current_dir(&home).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        shell.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        fs::remove_dir(path).unwrap();
+        fs::remove_dir(home).unwrap();
+        let of = |file: &fs::File| file.metadata().map(|file| ((file.ino(), file.dev()), file.blocks() * BLOCK)).unwrap();
+        let (kept, lived_in) = (of(&kept), of(&lived_in));
+        let (open, _) = Open::by(&Processes::These([std::process::id().cast_signed()].into()), |_| true);
+        assert_eq!(open.removed.get(&kept.0), Some(&kept.1), "{open:?}");
+        let (open, _) = Open::by(&Processes::These([shell.id().cast_signed()].into()), |_| true);
+        assert_eq!(open.removed.get(&lived_in.0), Some(&lived_in.1), "{open:?}");
+        drop(shell.stdin.take());
+        shell.wait().unwrap();
     }
 
     #[test]
