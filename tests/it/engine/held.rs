@@ -171,3 +171,96 @@ time.sleep(1000)";
     let error = bench.error(&format!("{KEEP}{files}")).await;
     assert!(error.kind == ErrorKind::Limit && error.message.contains("1 GB on the disk"), "{error:?}");
 }
+
+/// Python that makes many files, which takes a look some time, and keeps processors busy. `hop` continues in another process.
+const HOPS: &str = "import ctypes, mmap, os, select, threading, time
+os.mkdir('many')
+for i in range(5000): os.close(os.open(f'many/{i}', os.O_CREAT | os.O_WRONLY))
+for _ in range(4):
+    if os.fork() == 0:
+        while True: pass
+def hop():
+    if os.fork(): os._exit(0)
+";
+
+#[tokio::test]
+async fn whoever_starts_another_process_and_ends_all_the_time_is_looked_at() {
+    let Some(mut bench) = python().await else { return };
+    // 480 of them are watched ten times, which counts as 300 MB.
+    let watches = "if os.fork() == 0:
+    pipes = [end for _ in range(240) for end in os.pipe()]
+    epolls = [select.epoll() for _ in range(10)]
+    for epoll in epolls:
+        for end in pipes: epoll.register(end, 0)
+    while True:
+        hop()
+        time.sleep(0.03)
+time.sleep(1000)";
+    has_too_much_memory(&mut bench, "watches", &format!("{HOPS}{watches}")).await;
+    // To read the mappings of one process takes long, and meanwhile those that have memory are replaced.
+    let memory = "libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+at = libc.mmap(None, 60000 * 8192, 0, 0x22, -1, 0)
+for i in range(60000): libc.mprotect(at + i * 8192, 4096, 1)
+for _ in range(9):
+    if os.fork() == 0:
+        libc.munmap(ctypes.c_void_p(at), ctypes.c_size_t(60000 * 8192))
+        memory = mmap.mmap(-1, 50 << 20, flags=mmap.MAP_PRIVATE)
+        for page in range(0, 50 << 20, 4096): memory[page] = 1
+        while True:
+            hop()
+            time.sleep(0.03)
+while True:
+    decoy = os.fork()
+    if decoy == 0: time.sleep(1000)
+    time.sleep(0.1)
+    os.kill(decoy, 9)
+    os.wait()";
+    has_too_much_memory(&mut bench, "memory", &format!("{HOPS}{memory}")).await;
+}
+
+#[tokio::test]
+async fn a_tree_counts_that_is_moved_to_where_it_was_counted_already() {
+    let Some(mut bench) = python().await else { return };
+    // Directories are read in the order of their names, and the time of access tells where a look has been.
+    let moves = "for name in 'abcdefghijkl': os.mkdir(name)
+first, middle, last = 'abl'
+for i in range(5000): os.close(os.open(f'{middle}/{i}', os.O_CREAT | os.O_WRONLY))
+def accessed(name): return os.stat(name).st_atime_ns
+def arm():
+    os.close(os.open(middle + '/new', os.O_CREAT | os.O_WRONLY))
+    os.unlink(middle + '/new')
+    return accessed(middle)
+os.mkdir(last + '/deep')
+here = os.open(last + '/deep', os.O_RDONLY)
+def build(at):
+    for _ in range(200):
+        os.mkdir('d', dir_fd=at)
+        at = os.open('d', os.O_RDONLY, dir_fd=at)
+threading.Thread(target=build, args=(here,)).start()
+armed = arm()
+while True:
+    while accessed(middle) == armed: time.sleep(0.0005)
+    os.rename(last + '/deep', first + '/deep')
+    before = accessed(last)
+    while accessed(last) == before: time.sleep(0.0005)
+    armed = arm()
+    os.rename(first + '/deep', last + '/deep')";
+    let error = bench.error(&format!("{HOPS}{moves}")).await;
+    assert!(error.kind == ErrorKind::Limit && error.message.contains("1 GB on the disk"), "{error:?}");
+}
+
+#[tokio::test]
+async fn an_honest_job_that_starts_processes_and_moves_files_all_the_time_is_not_ended() {
+    let mut bench = Bench::with(shell(512 << 20)).await;
+    // A process that had stopped itself stays so, whatever is done to look at the others.
+    let script = "(kill -STOP $BASHPID; : > ran) & stopped=$!
+work() { for i in {1..150}; do mkdir -p $1/$i; echo $i | cat | sort > $1/$i/a; mv $1/$i $1-$i; done; }
+for one in {1..4}; do work $one & jobs=\"$jobs $!\"; done
+wait $jobs
+echo $(ls -d *-* | wc -l) $(ls ran 2>&1 | grep -c cannot) >&3
+kill -9 $stopped";
+    assert_eq!(bench.text(script).await, "600 1");
+}
