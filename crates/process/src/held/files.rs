@@ -61,6 +61,8 @@ pub(super) fn look_at_files(request: &FilesRequest, is_awaited: &dyn Fn() -> boo
         is_awaited() && too_much(open.memory, request.of_one).is_none() && too_many(&files, open) == TooMany::No
     };
     let (open, is_whole) = Open::by(&request.processes, goes_on);
+    // If they could not be stopped for long enough, that is no proof that they evade looks.
+    let is_whole = is_whole || has_stopped && stop.is_none();
     if let Some(held) = stop.as_ref().filter(|_| !files.is_settled) {
         files.check(&|| is_awaited() && !held.is_too_long());
         // Nobody has moved anything meanwhile.
