@@ -4,6 +4,7 @@ mod checks;
 mod disk;
 mod files;
 mod look;
+mod mapped;
 mod memory;
 mod open;
 mod process;

@@ -123,7 +123,7 @@ impl Checks {
             let rest = request.of_one.saturating_mul(MEMORIES).saturating_sub(request.of_open);
             let mut stop = if request.stops { request.processes.stop() } else { None };
             let has_stopped = stop.is_some();
-            memory.look(&request.processes, |memory| {
+            memory.at_most(rest).look(&request.processes, |memory| {
                 go_on_in_time(&mut stop);
                 is_awaited() && memory.shared() <= rest
             });

@@ -4,6 +4,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use super::mapped::Mapped;
 use super::process::Process;
 use super::processes::Processes;
 use super::{BLOCK, Id, MEMORIES, Removed};
@@ -33,6 +34,10 @@ pub(super) struct Memory {
     found: usize,
     /// Whether this look has found all.
     is_whole: bool,
+    /// The bytes that are too much. If the processes have more alone, what they share is divided at once.
+    most: u64,
+    /// What each has if that is divided, and what those had that ended before, if it was.
+    shares: Option<(u64, u64)>,
     /// True if the sizes of objects can be read.
     reads_sizes: bool,
 }
@@ -57,7 +62,16 @@ impl Memory {
     }
 
     fn reading_sizes(reads_sizes: bool) -> Self {
-        Self { objects: BTreeMap::new(), processes: Vec::new(), shared: 0, found: 0, is_whole: true, reads_sizes }
+        Self {
+            objects: BTreeMap::new(),
+            processes: Vec::new(),
+            shared: 0,
+            found: 0,
+            is_whole: true,
+            most: u64::MAX,
+            shares: None,
+            reads_sizes,
+        }
     }
 
     /// Looks at these processes, until `goes_on` returns false. It is called before each process and each object.
@@ -74,6 +88,13 @@ impl Memory {
         found.retain(|process| seen.left.contains(&process.pid));
         self.processes = found;
         self.is_whole = seen.is_whole;
+        let alone = self.processes.iter().map(Process::memory).fold(0, u64::saturating_add);
+        self.shares = (alone > self.most).then(|| {
+            self.divide(|| {
+                // Only the look at mappings may end early.
+                let _ = goes_on(self);
+            })
+        });
         let (mut patience, mut has_ended) = (LONGEST_LISTS, false);
         let seen = processes.each(|pid| {
             has_ended = has_ended || !goes_on(self);
@@ -107,25 +128,37 @@ impl Memory {
     /// Returns the memory of the processes, with shared memory. If it is more than `most`, other memory that processes
     /// share, such as forks, is divided among them, if the system reports that, which is slower. Of those that have ended
     /// by then, it does not: the look is not whole if that makes a difference. `before_each` is called before each is asked.
-    pub(super) fn sums(&self, most: u64, mut before_each: impl FnMut()) -> Sums {
+    pub(super) fn sums(&self, most: u64, before_each: impl FnMut()) -> Sums {
         let sum = |of: fn(&Process) -> u64| self.processes.iter().map(of).fold(self.shared, u64::saturating_add);
         let alone = sum(Process::memory);
         let mut sums = Sums { together: alone, is_divided: false, shown: 0, is_whole: self.is_whole };
         if alone > most {
-            let mut ended = 0_u64;
-            let shares = self.processes.iter().map(|process| {
-                before_each();
-                process.share().unwrap_or_else(|| {
-                    ended = ended.saturating_add(process.memory());
-                    0
-                })
-            });
-            let divided = shares.fold(self.shared, u64::saturating_add).min(alone);
+            let (shares, ended) = self.shares.unwrap_or_else(|| self.divide(before_each));
+            let divided = self.shared.saturating_add(shares).min(alone);
             sums.is_whole &= divided > most || divided.saturating_add(ended) <= most;
             (sums.together, sums.is_divided) = (divided, true);
         }
         sums.shown = self.processes.iter().map(Process::shown).fold(0, u64::saturating_add);
         sums
+    }
+
+    /// Returns the memory of the processes, divided among those that share it, and that of those that have ended.
+    fn divide(&self, mut before_each: impl FnMut()) -> (u64, u64) {
+        let (mut shares, mut ended) = (0_u64, 0_u64);
+        for process in &self.processes {
+            before_each();
+            match process.share() {
+                Some(share) => shares = shares.saturating_add(share),
+                None => ended = ended.saturating_add(process.memory()),
+            }
+        }
+        (shares, ended)
+    }
+
+    /// Looks with this number of bytes as the most that is not too much.
+    pub(super) fn at_most(&mut self, most: u64) -> &mut Self {
+        self.most = most;
+        self
     }
 
     /// Adds what this process has mapped. Of one that has ended, its children have it.
@@ -208,47 +241,6 @@ fn was_replaced(path: &str, user: u32) -> bool {
     let Some(directory) = Path::new(path).parent() else { return false };
     let is_of_others = |found: fs::Metadata| found.uid() != user && found.mode() & 0o022 == 0;
     fs::canonicalize(directory).is_ok_and(|real| real == directory) && fs::metadata(directory).is_ok_and(is_of_others)
-}
-
-/// A mapping that keeps what it maps: shared memory, or a file that has no name any more.
-struct Mapped {
-    /// Its addresses, as `map_files` writes them.
-    range: String,
-    id: Id,
-    /// The path that the file had.
-    path: String,
-    /// The offset in the mapped file at which the mapping ends.
-    end: u64,
-    /// True if it maps memory and no file.
-    is_memory: bool,
-}
-
-impl Mapped {
-    /// Reads a line such as `7f0d-7f0e rw-s 00000000 00:01 1031    /dev/zero (deleted)`. A private mapping keeps a file,
-    /// too.
-    fn read(line: &str) -> Option<Self> {
-        let mut rest = line;
-        let mut field = || {
-            let (field, after) = rest.split_once(' ')?;
-            rest = after.trim_start_matches(' ');
-            Some(field)
-        };
-        let number = |text: &str| u64::from_str_radix(text, 16).ok();
-        let (from, to) = field()?.split_once('-')?;
-        let (from, to) = (number(from)?, number(to)?);
-        let is_shared = field()?.ends_with('s');
-        let offset = number(field()?)?;
-        let (major, minor) = field()?.split_once(':')?;
-        let device = rustix::fs::makedev(number(major)?.try_into().ok()?, number(minor)?.try_into().ok()?);
-        let inode: u64 = field()?.parse().ok()?;
-        // A process may name its shared memory. No other name begins so: those of files begin with a slash.
-        let is_named = rest.starts_with("[anon_shmem:") && is_shared;
-        let path = if is_named { rest } else { rest.strip_suffix(" (deleted)")? };
-        let is_memory =
-            is_named || matches!(path, "/dev/zero" | "/anon_hugepage") || path.starts_with("/memfd:") || path.starts_with("/SYSV");
-        let end = offset.saturating_add(to.checked_sub(from)?);
-        Some(Self { range: format!("{from:x}-{to:x}"), id: (inode, device), path: path.to_owned(), end, is_memory })
-    }
 }
 
 #[cfg(test)]
