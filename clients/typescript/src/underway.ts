@@ -59,8 +59,8 @@ export const isFinal = ({ code = 0 }: Error & { code?: number }): boolean => cod
 export const givenUp = (call: Call, cause: Error): Error => {
   const { again } = call.options;
   if (again === true || !(again === "begun" || call.sentOn) || isFinal(cause)) return cause;
-  const next = again ? "repeat it with its `params`" : "it was not sent again";
-  return new OutcomeUnknown(`${cause.message}: whether ${call.method} was done is not known, so ${next}`, call, { cause });
+  const next = again ? "so repeat it with its `params`" : "so it was not sent again";
+  return new OutcomeUnknown(`${cause.message}: whether ${call.method} was done is not known, ${next}`, call, { cause });
 };
 
 /** Returns the error of a call whose time is over. */
