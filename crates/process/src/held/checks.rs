@@ -121,7 +121,7 @@ impl Checks {
             }
             let memory = &mut of_job.1;
             let rest = request.of_one.saturating_mul(MEMORIES).saturating_sub(request.of_open);
-            let mut stop = if request.stops { request.processes.stop() } else { None };
+            let mut stop = if request.stops { request.processes.stop(is_awaited) } else { None };
             let has_stopped = stop.is_some();
             memory.at_most(rest).look(&request.processes, |memory| {
                 go_on_in_time(&mut stop);

@@ -51,11 +51,12 @@ pub(super) fn look_at_files(request: &FilesRequest, is_awaited: &dyn Fn() -> boo
         () => TooMany::No,
     };
     let (mut files, mut counted_at) = (in_directory(), Instant::now());
-    let mut stop = if request.stops { request.processes.stop() } else { None };
+    let mut stop = if request.stops { request.processes.stop(is_awaited) } else { None };
     let has_stopped = stop.is_some();
     let goes_on = |open: &Open| {
         go_on_in_time(&mut stop);
-        if counted_at.elapsed() > LATEST_LOOK {
+        // That takes as long as the disk does, so not while they are stopped.
+        if stop.is_none() && counted_at.elapsed() > LATEST_LOOK {
             (files, counted_at) = (in_directory(), Instant::now());
         }
         is_awaited() && too_much(open.memory, request.of_one).is_none() && too_many(&files, open) == TooMany::No
@@ -63,10 +64,12 @@ pub(super) fn look_at_files(request: &FilesRequest, is_awaited: &dyn Fn() -> boo
     let (open, is_whole) = Open::by(&request.processes, goes_on);
     // If they could not be stopped for long enough, that is no proof that they evade looks.
     let is_whole = is_whole || has_stopped && stop.is_none();
+    let mut is_exact = false;
     if let Some(held) = stop.as_ref().filter(|_| !files.is_settled) {
         files.check(&|| is_awaited() && !held.is_too_long());
-        // Nobody has moved anything meanwhile.
+        // Nobody has moved or removed anything meanwhile.
         files.is_settled = !held.is_too_long();
+        is_exact = files.is_settled;
     }
     drop(stop);
     if has_stopped && !files.is_settled {
@@ -75,7 +78,7 @@ pub(super) fn look_at_files(request: &FilesRequest, is_awaited: &dyn Fn() -> boo
     }
     let is_settled = files.is_settled;
     let mut found = too_many(&files, &open);
-    if found != TooMany::No {
+    if found != TooMany::No && !is_exact {
         // A file that lost its name meanwhile was counted twice.
         found = too_many(&in_directory(), &open);
     }

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
-use crate::tree::{Lister, Stopped};
+use crate::tree::{Lister, Stopped, is_first};
 
 /// The maximum number of lists in a look. If the last one still has a process that no other had, the look is not whole.
 const MOST_LISTS: usize = 10;
@@ -45,7 +45,8 @@ impl Processes {
         for _ in 0..MOST_LISTS {
             let listed = lister.next();
             left = listed.all;
-            if listed.fresh.is_empty() && !listed.may_lack_some {
+            // Where others are listed, too, who ended unseen may be one of theirs.
+            if listed.fresh.is_empty() && !(listed.may_lack_some && is_first()) {
                 return Seen { left, is_whole: true };
             }
             if !listed.fresh.into_iter().all(&mut look) {
@@ -55,11 +56,11 @@ impl Processes {
         Seen { left, is_whole: false }
     }
 
-    /// Stops them until what this returns is dropped.
-    pub(super) fn stop(&self) -> Option<Stop<'_>> {
+    /// Stops them until what this returns is dropped, unless nobody awaits the look any more: they may be of another job.
+    pub(super) fn stop(&self, is_awaited: impl Fn() -> bool) -> Option<Stop<'_>> {
         let Self::Below { root, spared, stops } = self else { return None };
         let alone = stops.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(Stop { _stopped: Stopped::below(*root, spared), _alone: alone, until: Instant::now() + LONGEST_STOP })
+        is_awaited().then(|| Stop { _stopped: Stopped::below(*root, spared), _alone: alone, until: Instant::now() + LONGEST_STOP })
     }
 }
 
@@ -144,8 +145,9 @@ mod tests {
         assert!(seen.is_whole && seen.left.len() > looks, "{looks}: {seen:?}");
         let seen = processes.each(|_| false);
         assert!(!seen.is_whole);
-        let stop = processes.stop();
-        assert!(stop.is_some() && Processes::These([1].into()).stop().is_none());
+        assert!(processes.stop(|| false).is_none());
+        let stop = processes.stop(|| true);
+        assert!(stop.is_some() && Processes::These([1].into()).stop(|| true).is_none());
         drop(stop);
         drop(input);
         shell.wait().unwrap();
