@@ -6,7 +6,9 @@ use hero::model::{
     ContextId, FlowSpec, IdentityId, JobId, Priority, Queue, Role, RunnerChange, ScheduleId, ScheduleSpec, ScriptType, Seconds, Target,
     Timestamp,
 };
-use hero::store::{ContextChange, Error, Import, Imported, Lack, Layouts, NewFlow, NewMessage, Received, RunnerJob, Store};
+use hero::store::{
+    ContextChange, Error, FlowAction, FlowCreated, Import, Imported, Lack, Layouts, NewFlow, NewMessage, Received, RunnerJob, Store,
+};
 
 use super::relations::create;
 use crate::support::{PATIENCE, Redis, spec};
@@ -64,6 +66,10 @@ async fn nothing_new_is_stored_in_a_context_that_is_being_deleted() {
     legacy_job(&redis).await;
     let _: i64 = redis.run(&["LPUSH", &keys.queue("work"), "job"]).await;
     let created = create(&store, spec("1")).await.0;
+    let empty = FlowSpec::default();
+    let empty = NewFlow { spec: &empty, caller: 0, caller_id: "ann", retention: Seconds::from(PATIENCE), jobs: &[] };
+    let FlowCreated::Created(made, _) = store.flows().create(&empty).await.unwrap() else { panic!("no flow") };
+    store.flows().advance(made, FlowAction::Stored).await.unwrap();
     let _: () = redis.run(&["SET", "hero:meta:closed", "1"]).await;
     let before: u64 = redis.run(&["DBSIZE"]).await;
 
@@ -86,6 +92,10 @@ async fn nothing_new_is_stored_in_a_context_that_is_being_deleted() {
     let flow = NewFlow { spec: &flow, caller: 0, caller_id: "ann", retention: Seconds::from(PATIENCE), jobs: &[] };
     let flow = store.flows().create(&flow).await;
     assert!(matches!(flow, Err(Error::Deleting(ContextId(0)))), "{flow:?}");
+    for action in [FlowAction::Start, FlowAction::Retry] {
+        let advanced = store.flows().advance(made, action).await;
+        assert!(matches!(advanced, Err(Error::Deleting(ContextId(0)))), "{advanced:?}");
+    }
     let started = store.jobs().start(&created).await;
     assert!(matches!(started, Err(Error::Deleting(ContextId(0)))), "{started:?}");
     let retried = store.jobs().retry(&created).await;

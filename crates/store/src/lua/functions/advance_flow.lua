@@ -71,6 +71,8 @@ local function begin(action)
     return { 'done', flow.status }
   end
   local is_over = flows.is_over(flow.status)
+  local closed = (action == 'start' or action == 'retry') and access.refuse_closed()
+  if closed then return closed end
   if action == 'start' then
     if flow.begun_at or is_over then return { 'illegal', flow.status } end
     if is_busy then return { 'busy', flow.busy } end
@@ -121,6 +123,8 @@ function step.starting(ids, of_jobs)
     end
   end
   local answers = calling.with({ limit, unpack(ids) }, functions.start)
+  -- The context is being deleted.
+  if answers.err then return 'later', 0 end
   for at, answer in ipairs(answers) do
     if answer[1] == 'full' then return 'later', at - 1 end
     redis.call('PERSIST', of_jobs[at])
@@ -175,7 +179,7 @@ function step.retrying(ids, of_jobs)
   for at, id in ipairs(ids) do
     if jobs.status(id) == 'error' then
       local answer = calling.with({ id, limit, '' }, functions.retry)
-      if answer[2] == 'full' then return 'later', at - 1 end
+      if answer.err or answer[2] == 'full' then return 'later', at - 1 end
       followed = followed + answer[1]
     end
     flows.keep(number, of_jobs[at], id)

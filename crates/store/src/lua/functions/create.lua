@@ -302,13 +302,14 @@ end
 -- A group that is more than may be created now is refused before this slice of it is written. commit_jobs.lua asks
 -- again, and notes the created jobs.
 local function stage_each(number, group, places, first, new, follows)
-  local plan, lines, known = {}, {}, {}
+  local plan, lines, known, lacks_some = {}, {}, {}, false
   for place = 1, number do
     plan[place] = incoming.take()
     answers[place] = check(plan[place]) or nil
+    lacks_some = lacks_some or not answers[place]
     if plan[place].idempotency and not answers[place] then new = new + 1 end
   end
-  local refused = new > 0 and (no_memory or limit.too_fast(per_second, new))
+  local refused = lacks_some and no_memory or new > 0 and limit.too_fast(per_second, new)
   if first == 1 and links.are_too_many() then refused = { 'crowd' } end
   if not refused and not links.keep(group, places, first == 1) then refused = { 'gone' } end
   if refused then

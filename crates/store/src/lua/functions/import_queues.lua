@@ -269,7 +269,7 @@ return function()
     local job = order[at]
     if not queues.push(job.queue, job.script_type, job.id, true) then
       redis.call('HSET', keys.job(job.id), 'status', 'scheduled')
-      redis.call('ZADD', keys.scheduled, request.now + routing.AGAIN, job.id)
+      commands.insist('ZADD', keys.scheduled, request.now + routing.AGAIN, job.id)
     elseif job.status == 'dispatched' then
       queues.watch(job.id, job.script_type)
       news.count(job.script_type, 'dispatched')
