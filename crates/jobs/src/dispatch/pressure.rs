@@ -1,8 +1,11 @@
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 /// The memory pressure of a Redis.
 #[derive(Debug, Default)]
-pub(super) struct Pressure(AtomicU8);
+pub(super) struct Pressure {
+    step: AtomicU8,
+    is_full: AtomicBool,
+}
 
 /// From this share of `maxmemory` on, the oldest finished jobs are deleted.
 const SHORT: f64 = 0.7;
@@ -22,25 +25,26 @@ const STEPS: [&str; 4] = [
 ];
 
 impl Pressure {
-    /// True if new jobs are accepted.
+    /// True if new jobs are accepted: by the same share as in the functions, which decide for those that may have been created before.
     pub(super) fn admits_jobs(&self) -> bool {
-        self.0.load(Ordering::Relaxed) < 2
+        !self.is_full.load(Ordering::Relaxed)
     }
 
     /// True if jobs must be deleted before their time.
     pub(super) fn is_short(&self) -> bool {
-        self.0.load(Ordering::Relaxed) >= 1
+        self.step.load(Ordering::Relaxed) >= 1
     }
 
     /// Notes how full Redis is. Logs each change of the step once.
     pub(super) fn note(&self, used: u64, limit: u64) {
         let share = if limit == 0 { 0.0 } else { used as f64 / limit as f64 };
-        let before = self.0.load(Ordering::Relaxed);
+        self.is_full.store(share >= FULL, Ordering::Relaxed);
+        let before = self.step.load(Ordering::Relaxed);
         let reached = [SHORT, FULL, 1.0].into_iter().filter(|limit| share >= *limit).count();
         // A step ends slightly below the share at which it began, so that the log does not flap.
         let left = [SHORT, FULL, 1.0].into_iter().filter(|limit| share >= limit - BACK).count();
         let step = u8::try_from(reached.max(left.min(before.into()))).unwrap_or(3);
-        self.0.store(step, Ordering::Relaxed);
+        self.step.store(step, Ordering::Relaxed);
         let what = STEPS[usize::from(step)];
         match step.cmp(&before) {
             std::cmp::Ordering::Greater => tracing::warn!(used, limit, "{what}"),

@@ -83,12 +83,13 @@ impl Authenticate {
         {
             Ok(made) => made,
             Err(error @ (access::Error::Store(_) | access::Error::Elsewhere | access::Error::Full(_) | access::Error::TooFast(_))) => {
-                return Err(error.into());
+                // Also a full Redis: clients try that again.
+                return Err(Error::Access(error));
             }
             Err(error) => return Err(slowed(session, error.into()).await),
         };
         // From here on, a revocation of the token ends it.
-        let login = app.authority.log_in(secret.reveal()).await?;
+        let login = app.authority.log_in(secret.reveal()).await.map_err(Error::Access)?;
         act.by(&login);
         session.log_in(&login);
         let expires_at = token.expires_at.unwrap_or(token.created_at);
