@@ -46,7 +46,7 @@ export const encode = ({ id, method, params, options, until }: Call): string => 
 export const whyNot = (call: Call, why: string, tooLarge: boolean, url: string): Error | undefined => {
   const { method, options, lost, size } = call;
   if (tooLarge)
-    return rpcError({ code: -32007, message: `${why}: ${method} is too large (${size} characters)` }, method);
+    return rpcError({ code: -32007, message: `${why}: ${method} has ${size} characters, too many` }, method);
   return !options.again || lost >= MOST_LOST
     ? givenUp(call, new ConnectionFailed(`${why} before the answer to ${method}`, url, lost))
     : undefined;
@@ -59,13 +59,14 @@ export const isFinal = ({ code = 0 }: Error & { code?: number }): boolean => cod
 export const givenUp = (call: Call, cause: Error): Error => {
   const { again } = call.options;
   if (again === true || !(again === "begun" || call.sentOn) || isFinal(cause)) return cause;
-  const next = again ? "so repeat it with its `params`" : "so it was not sent again";
-  return new OutcomeUnknown(`${cause.message}: whether ${call.method} was done is not known, ${next}`, call, { cause });
+  const next = again ? "repeat it with its `params`" : "it was not sent again";
+  const told = `${cause.message}: whether ${call.method} was done is not known, so ${next}`;
+  return new OutcomeUnknown(told, call, { cause });
 };
 
 /** Returns the error of a call whose time is over. */
 export const late = (call: Call, seconds: number, state: string): CallTimeout => {
   const { method, sentOn } = call;
   const now = sentOn ? `whether ${method} was done is not known` : `it was not sent (${state})`;
-  return new CallTimeout(`no answer to ${method} within ${seconds} s; ${now}`, call, sentOn > 0, seconds);
+  return new CallTimeout(`no answer to ${method} within ${seconds} s: ${now}`, call, sentOn > 0, seconds);
 };

@@ -476,7 +476,7 @@ test("a call that is too large for the server fails, and the small ones beside i
   const error = await failure(hero.objects.get("things", "x".repeat(1000)));
   expect(error).toBeInstanceOf(RequestTooLarge);
   expect(error).toMatchObject({ code: -32007, method: "get_object" });
-  expect(error.message).toMatch(/\(1009\): get_object is too large \(\d+ characters\)/);
+  expect(error.message).toMatch(/\(1009\): get_object has \d+ characters, too many$/);
   expect(await small).toBe("pong");
 });
 
