@@ -175,14 +175,9 @@ impl Inbound {
         // If the store fails, the envelope comes again.
         let mut doing = doing.counted();
         let (received, made) = match &came {
-            Came::Result(result) => store.messages().receive_result(result).await.map(|received| (received, MadeJobs::default())),
-            Came::Message(message) => store.messages().receive(message).await,
-        }
-        .inspect_err(|error| {
-            if error.not_done() {
-                doing.give_up();
-            }
-        })?;
+            Came::Result(result) => (store.messages().receive_result(result).await?, MadeJobs::default()),
+            Came::Message(message) => store.messages().receive(message).await?,
+        };
         match received {
             Received::Stored => doing.end(|record| recording::made(record, &made)),
             _ => doing.give_up(),
