@@ -67,6 +67,9 @@ mod tests {
 
     use super::*;
 
+    /// Held by tests whose services log: whether anybody listens to a line is found out once for all threads.
+    static LOGS: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
     /// A pause that no test waits for.
     const LONG: Duration = Duration::from_secs(3600);
 
@@ -104,6 +107,7 @@ mod tests {
     #[tokio::test]
     async fn only_the_first_error_of_a_row_is_logged_and_once_that_it_works_again() {
         const OK: Result<Duration, &str> = Ok(Duration::ZERO);
+        let _alone = LOGS.lock().await;
         let log = tempfile::NamedTempFile::new().unwrap();
         let writer = Mutex::new(log.reopen().unwrap());
         let format = tracing_subscriber::fmt().with_ansi(false).without_time().with_target(false);
@@ -120,6 +124,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_round_that_failed_is_tried_again_after_a_second() {
+        let _alone = LOGS.lock().await;
         let begun = begun([Err("fails")], None).await;
         let [failed, again] = begun[..] else { panic!("{begun:?}") };
         assert!(again - failed >= Duration::from_secs(1), "{begun:?}");
