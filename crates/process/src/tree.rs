@@ -34,31 +34,13 @@ const ROUNDS: usize = 50;
 /// Pause before the next look at processes that were killed.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What `/proc` shows of a process.
-enum Seen {
-    Running(Process),
-    /// It has ended. If nobody has reaped it yet, this has its start time.
-    Ended(Option<u64>),
-}
-
 impl Process {
     /// Returns the process with this id, unless it has ended, even if it was not reaped.
     fn read(pid: i32) -> Option<Self> {
-        match Self::seen(pid) {
-            Seen::Running(process) => Some(process),
-            Seen::Ended(_) => None,
-        }
+        Self::stat(pid).and_then(|(process, runs)| runs.then_some(process))
     }
 
-    fn seen(pid: i32) -> Seen {
-        match Self::stat(pid) {
-            Some((process, true)) => Seen::Running(process),
-            Some((process, false)) => Seen::Ended(Some(process.started)),
-            None => Seen::Ended(None),
-        }
-    }
-
-    /// Returns the process with this id, and whether it runs.
+    /// Returns the process with this id, even one that has ended and was not reaped, and whether it runs.
     fn stat(pid: i32) -> Option<(Self, bool)> {
         let stat = proc_file::read(format!("/proc/{pid}/stat")).ok()?;
         // The name is in parentheses and may contain anything.

@@ -3,7 +3,7 @@ use std::fs;
 
 use rustix::process::Pid;
 
-use super::{Process, Seen, sort_below};
+use super::{Process, sort_below};
 
 /// All processes at some time.
 #[derive(Debug, Default)]
@@ -31,9 +31,10 @@ impl Snapshot {
     }
 
     fn add(&mut self, pid: i32) {
-        match Process::seen(pid) {
-            Seen::Running(process) => drop(self.running.insert(pid, process)),
-            Seen::Ended(started) => self.ended.push((pid, started)),
+        match Process::stat(pid) {
+            Some((process, true)) => drop(self.running.insert(pid, process)),
+            Some((process, false)) => self.ended.push((pid, Some(process.started))),
+            None => self.ended.push((pid, None)),
         }
     }
 }
