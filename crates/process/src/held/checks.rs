@@ -123,7 +123,7 @@ impl Checks {
             let rest = request.of_one.saturating_mul(MEMORIES).saturating_sub(request.of_open);
             let mut stop = if request.stops { request.processes.stop(is_awaited) } else { None };
             let has_stopped = stop.is_some();
-            memory.at_most(rest).look(&request.processes, |memory| {
+            memory.look(&request.processes, rest, |memory| {
                 go_on_in_time(&mut stop);
                 is_awaited() && memory.shared() <= rest
             });
@@ -247,9 +247,7 @@ impl Checks {
             (TooMany::WithMapped, None) => self.last.doubted_until = Some(self.memory.number() + 1),
             (TooMany::No, _) => self.last.doubted_until = None,
         }
-        // Files may be moved all the time by somebody honest, so that alone is no reason to end the job.
-        let misses = !answer.is_whole || !answer.is_settled && !answer.has_stopped;
-        if self.last.missed_files.note(!misses, answer.has_stopped) {
+        if self.last.missed_files.note(answer.is_whole, answer.has_stopped) {
             return Err(Exceeded::Hidden);
         }
         // One may have been about to become another program. Or each starts the next, which inherits what it has open.

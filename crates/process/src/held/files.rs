@@ -22,9 +22,9 @@ pub(super) struct FilesAnswer {
     pub(super) removed: Removed,
     pub(super) too_many: TooMany,
     pub(super) hidden: Option<i32>,
-    /// Whether all processes were looked at, and whether all files were counted wherever they were moved.
+    /// Whether all processes were looked at, and all files were counted wherever they were moved. The latter is not asked
+    /// of a look that stopped the processes: somebody honest may move files all the time, and is not to be ended for it.
     pub(super) is_whole: bool,
-    pub(super) is_settled: bool,
     pub(super) has_stopped: bool,
 }
 
@@ -74,18 +74,17 @@ pub(super) fn look_at_files(request: &FilesRequest, is_awaited: &dyn Fn() -> boo
     drop(stop);
     if has_stopped && !files.is_settled {
         files.check(is_awaited);
-        files.is_settled = false;
     }
-    let is_settled = files.is_settled;
+    let is_settled = files.is_settled || has_stopped;
     let mut found = too_many(&files, &open);
     if found != TooMany::No && !is_exact {
         // A file that lost its name meanwhile was counted twice.
         found = too_many(&in_directory(), &open);
     }
     // It ends at once when it has found too much.
-    let is_whole = is_whole || found != TooMany::No || too_much(open.memory, request.of_one).is_some();
+    let is_whole = is_settled && (is_whole || found != TooMany::No || too_much(open.memory, request.of_one).is_some());
     let Open { memory, hidden, removed, .. } = open;
-    FilesAnswer { memory, too_many: found, hidden, removed, is_whole, is_settled, has_stopped }
+    FilesAnswer { memory, too_many: found, hidden, removed, is_whole, has_stopped }
 }
 
 #[cfg(test)]

@@ -34,8 +34,6 @@ pub(super) struct Memory {
     found: usize,
     /// Whether this look has found all.
     is_whole: bool,
-    /// The bytes that are too much. If the processes have more alone, what they share is divided at once.
-    most: u64,
     /// What each has if that is divided, and what those had that ended before, if it was.
     shares: Option<(u64, u64)>,
     /// True if the sizes of objects can be read.
@@ -62,23 +60,15 @@ impl Memory {
     }
 
     fn reading_sizes(reads_sizes: bool) -> Self {
-        Self {
-            objects: BTreeMap::new(),
-            processes: Vec::new(),
-            shared: 0,
-            found: 0,
-            is_whole: true,
-            most: u64::MAX,
-            shares: None,
-            reads_sizes,
-        }
+        Self { objects: BTreeMap::new(), processes: Vec::new(), shared: 0, found: 0, is_whole: true, shares: None, reads_sizes }
     }
 
-    /// Looks at these processes, until `goes_on` returns false. It is called before each process and each object.
+    /// Looks at these processes, until `goes_on` returns false. It is called before each process and each object. If they
+    /// have more than `most` alone, what they share is divided at once.
     ///
     /// What each has alone is read of all first, since nobody can delay that: while the mappings of one are read, others
     /// may start another and end. They count nevertheless.
-    pub(super) fn look(&mut self, processes: &Processes, mut goes_on: impl FnMut(&Self) -> bool) {
+    pub(super) fn look(&mut self, processes: &Processes, most: u64, mut goes_on: impl FnMut(&Self) -> bool) {
         self.begin();
         let mut found = Vec::new();
         let seen = processes.each(|pid| {
@@ -89,7 +79,7 @@ impl Memory {
         self.processes = found;
         self.is_whole = seen.is_whole;
         let alone = self.processes.iter().map(Process::memory).fold(0, u64::saturating_add);
-        self.shares = (alone > self.most).then(|| {
+        self.shares = (alone > most).then(|| {
             self.divide(|| {
                 // Only the look at mappings may end early.
                 let _ = goes_on(self);
@@ -153,12 +143,6 @@ impl Memory {
             }
         }
         (shares, ended)
-    }
-
-    /// Looks with this number of bytes as the most that is not too much.
-    pub(super) fn at_most(&mut self, most: u64) -> &mut Self {
-        self.most = most;
-        self
     }
 
     /// Adds what this process has mapped. Of one that has ended, its children have it.
@@ -283,7 +267,7 @@ mod tests {
         memory.add(&mapped(2000), None, refused);
         assert_eq!(memory.shared(), 6000);
         // Without a mapping it is gone, and its number may be that of another.
-        memory.look(&Processes::These([].into()), |_| true);
+        memory.look(&Processes::These([].into()), u64::MAX, |_| true);
         memory.add(&mapped(1000), None, refused);
         assert_eq!(memory.shared(), 1000);
     }
@@ -351,11 +335,11 @@ mod tests {
     fn the_memory_of_processes_is_added_up() {
         let own = Processes::These([std::process::id().cast_signed()].into());
         let mut memory = Memory::new();
-        memory.look(&own, |_| true);
+        memory.look(&own, u64::MAX, |_| true);
         let sums = memory.sums(u64::MAX, || ());
         assert!(sums.together > 4096 && sums.shown > 4096 && sums.is_whole, "{sums:?}");
         assert!(memory.sums(0, || ()).together <= sums.together);
-        memory.look(&own, |_| false);
+        memory.look(&own, u64::MAX, |_| false);
         assert_eq!(memory.shared(), 0);
         assert_eq!((too_much(4097, 1024), too_much(4096, 1024), too_much(u64::MAX, u64::MAX)), (Some(4096), None, None));
     }
@@ -367,7 +351,7 @@ mod tests {
         let both = Processes::These([std::process::id(), number].map(u32::cast_signed).into());
         let of_sleeper = Process::read(number.cast_signed()).unwrap();
         let mut memory = Memory::new();
-        memory.look(&both, |_| {
+        memory.look(&both, u64::MAX, |_| {
             if let Some(mut sleeper) = sleeper.take() {
                 sleeper.kill().unwrap();
                 sleeper.wait().unwrap();

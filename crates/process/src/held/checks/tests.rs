@@ -25,7 +25,7 @@ fn held_up(overdue: Duration, hopeless: Duration) -> (mpsc::Sender<()>, Checks) 
 /// What a look finds if there are no files.
 fn nothing() -> FilesAnswer {
     let (removed, too_many) = (Removed::new(), TooMany::No);
-    FilesAnswer { memory: 0, removed, too_many, hidden: None, is_whole: true, is_settled: true, has_stopped: false }
+    FilesAnswer { memory: 0, removed, too_many, hidden: None, is_whole: true, has_stopped: false }
 }
 
 /// Counts what is below a process until something is exceeded.
