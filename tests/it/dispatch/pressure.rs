@@ -15,12 +15,6 @@ use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until
 /// More than any test lasts.
 const LONG: Duration = Duration::from_secs(24 * 3600);
 
-async fn memory(redis: &Redis, what: &str) -> u64 {
-    let info: String = redis.run(&["INFO", "memory"]).await;
-    let start = format!("{what}:");
-    info.lines().find_map(|line| line.strip_prefix(&*start)?.trim().parse().ok()).unwrap()
-}
-
 async fn limit(redis: &Redis, bytes: u64) {
     let _: String = redis.run(&["CONFIG", "SET", "maxmemory", &bytes.to_string()]).await;
 }
@@ -46,7 +40,7 @@ async fn a_redis_filled_to_the_brim_under_load_loses_no_result_and_recovers_by_i
     // The clock of this house is moved, and no lease may be over by that.
     let mut house = House::lasting(redis, Periods { lease: LONG, ..Periods::default() }).await;
     house.hire(pool_settings(house.redis.directory(), 2)).await;
-    let brim = memory(&house.redis, "used_memory").await + (8 << 20);
+    let brim = house.redis.memory("used_memory").await + (8 << 20);
     limit(&house.redis, brim).await;
 
     // 400 results of 60 KB are three times as much as there is room for.
@@ -81,7 +75,7 @@ async fn a_redis_filled_to_the_brim_under_load_loses_no_result_and_recovers_by_i
     tokio::join!(callers, minutes);
     assert_eq!(ended.load(Ordering::Relaxed), 400);
     assert!(refused.load(Ordering::Relaxed) > 0, "there was room for everything");
-    let peak = memory(&house.redis, "used_memory_peak").await;
+    let peak = house.redis.memory("used_memory_peak").await;
     // Each ended job counts, and none was counted as crashed.
     let stats: std::collections::BTreeMap<String, u64> = house.redis.run(&["HGETALL", "hero:meta:queue:stats:osis"]).await;
     assert_eq!((stats["finished"], stats.get("crashed"), stats.get("lease_lost")), (400, None, None));
@@ -220,10 +214,10 @@ async fn jobs_that_may_not_go_do_not_hide_those_that_may_and_no_queue_is_searche
         house.start(spec("1")).await;
     }
     house.store.clock().advance(Duration::from_secs(61));
-    let used = memory(&house.redis, "used_memory").await;
+    let used = house.redis.memory("used_memory").await;
     // Three quarters are in use.
     limit(&house.redis, used * 4 / 3).await;
-    until("relief", || async { (memory(&house.redis, "used_memory").await < used - (used * 5 / 100)).then_some(()) }).await;
+    until("relief", || async { (house.redis.memory("used_memory").await < used - (used * 5 / 100)).then_some(()) }).await;
     let there = |ids: Vec<JobId>| {
         let store = house.store.clone();
         async move {
@@ -248,7 +242,7 @@ async fn jobs_that_may_not_go_do_not_hide_those_that_may_and_no_queue_is_searche
 async fn a_burst_of_creates_does_not_go_past_the_room_for_ends() {
     let redis = Redis::start().await;
     let store = redis.store().await;
-    let most = memory(&redis, "used_memory").await + (16 << 20);
+    let most = redis.memory("used_memory").await + (16 << 20);
     limit(&redis, most).await;
     // It is looked at once, and never again by anybody but the creates themselves.
     store.health().look_at_memory().await.unwrap();
@@ -265,7 +259,7 @@ async fn a_burst_of_creates_does_not_go_past_the_room_for_ends() {
         }
     }
     assert!(stored > 50 && refused > 100, "{stored} were stored");
-    let used = memory(&redis, "used_memory").await;
+    let used = redis.memory("used_memory").await;
     assert!(used as f64 <= 0.95 * most as f64, "{used} of {most}");
 }
 
@@ -294,11 +288,11 @@ async fn old_errors_go_only_where_there_is_nothing_else_and_new_jobs_are_refused
     let kept = ended(&house.store, &[kept], &failed).await.remove(0);
     ended(&house.store, &vec![spec("1"); 1500], &failed).await;
     house.store.clock().advance(Duration::from_secs(61));
-    let used = memory(&house.redis, "used_memory").await;
+    let used = house.redis.memory("used_memory").await;
     let most = used * 100 / 95;
     limit(&house.redis, most).await;
     until("room for new jobs", || async { house.dispatcher.create(spec("1")).await.ok() }).await;
-    until("less than the limit", || async { ((memory(&house.redis, "used_memory").await as f64) < 0.9 * most as f64).then_some(()) }).await;
+    until("less than the limit", || async { ((house.redis.memory("used_memory").await as f64) < 0.9 * most as f64).then_some(()) }).await;
     assert!(house.store.jobs().get(&kept).await.unwrap().is_some());
     house.close().await;
 }

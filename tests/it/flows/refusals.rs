@@ -63,8 +63,7 @@ async fn a_flow_that_is_refused_by_redis_half_way_leaves_nothing() {
     let _: () = house.redis.run(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]).await;
     let jobs: serde_json::Map<String, Value> =
         (0..600).map(|at| (format!("j{at:03}"), json!({"script": format!("// {}\n1", "x".repeat(3000))}))).collect();
-    let used: String = house.redis.run(&["INFO", "memory"]).await;
-    let used: u64 = used.lines().find_map(|line| line.strip_prefix("used_memory:")?.trim().parse().ok()).unwrap();
+    let used = house.redis.memory("used_memory").await;
     let _: () = house.redis.run(&["CONFIG", "SET", "maxmemory", &(used + 3_500_000).to_string()]).await;
     let fault = client.fault("create_flow", json!({"jobs": jobs})).await;
     assert_eq!(fault.code, 1007, "{fault:?}");

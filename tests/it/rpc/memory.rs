@@ -32,8 +32,7 @@ fn new() -> Vec<(&'static str, Value)> {
 
 /// Has Redis use this share of the memory that it may, in percent.
 async fn fill(redis: &Redis, percent: u64) {
-    let info: String = redis.run(&["INFO", "memory"]).await;
-    let used: u64 = info.lines().find_map(|line| line.strip_prefix("used_memory:")?.trim().parse().ok()).unwrap();
+    let used = redis.memory("used_memory").await;
     let _: () = redis.run(&["CONFIG", "SET", "maxmemory", &(used * 100 / percent).to_string()]).await;
 }
 

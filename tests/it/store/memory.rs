@@ -56,7 +56,7 @@ async fn forget(redis: &Redis, store: &Store) -> u64 {
     let _: String = redis.run(&["MEMORY", "PURGE"]).await;
     // Redis makes its tables smaller a moment after they got empty.
     until("small tables", || async { (tables(redis).await < 10_000).then_some(()) }).await;
-    used(redis).await
+    redis.memory("used_memory").await
 }
 
 /// The bytes of the tables that lead to the keys.
@@ -64,11 +64,6 @@ async fn tables(redis: &Redis) -> u64 {
     let stats: BTreeMap<String, redis::Value> = redis.run(&["MEMORY", "STATS"]).await;
     let of_database: BTreeMap<String, u64> = redis::from_redis_value(stats["db.0"].clone()).unwrap();
     of_database.values().sum()
-}
-
-async fn used(redis: &Redis) -> u64 {
-    let info: String = redis.run(&["INFO", "memory"]).await;
-    info.lines().find_map(|line| line.strip_prefix("used_memory:")?.trim().parse().ok()).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

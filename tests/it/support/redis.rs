@@ -83,6 +83,12 @@ impl Redis {
         self.plan().store().await
     }
 
+    /// The bytes of memory that it uses, or what else `INFO memory` has under this name.
+    pub async fn memory(&self, what: &str) -> u64 {
+        let info: String = self.run(&["INFO", "memory"]).await;
+        info.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(':')?.trim().parse().ok()).unwrap()
+    }
+
     /// The number of calls of a command, including those by functions, since the last `CONFIG RESETSTAT`.
     pub async fn calls(&self, command: &str) -> u64 {
         let info: String = self.run(&["INFO", "commandstats"]).await;

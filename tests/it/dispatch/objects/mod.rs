@@ -234,8 +234,7 @@ async fn no_context_sees_the_objects_of_another() {
 async fn objects_leave_memory_to_jobs() {
     let house = crate::support::House::open(1).await;
     let objects = house.dispatcher.objects(crate::support::CONTEXT).await.unwrap();
-    let info: String = house.redis.run(&["INFO", "memory"]).await;
-    let used: u64 = info.lines().find_map(|line| line.strip_prefix("used_memory:")?.trim().parse().ok()).unwrap();
+    let used = house.redis.memory("used_memory").await;
     // Three quarters of this are used.
     let _: String = house.redis.run(&["CONFIG", "SET", "maxmemory", &(used * 4 / 3).to_string()]).await;
     crate::support::until("it is noticed that memory is short", || async {

@@ -154,8 +154,7 @@ async fn a_full_redis_takes_none_of_many() {
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
     dispatcher.create(spec("1")).await.unwrap();
-    let info: String = redis.run(&["INFO", "memory"]).await;
-    let used: u64 = info.lines().find_map(|line| line.strip_prefix("used_memory:")).unwrap().parse().unwrap();
+    let used = redis.memory("used_memory").await;
     // Room for a part of them.
     let _: () = redis.run(&["CONFIG", "SET", "maxmemory", &(used + 400_000).to_string()]).await;
     let error = dispatcher.create_many(vec![JobSpec { args: Some(format!("\"{}\"", "x".repeat(1_000)).into()), ..spec("1") }; MANY]).await;

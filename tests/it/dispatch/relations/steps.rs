@@ -89,8 +89,7 @@ async fn a_redis_that_is_full_at_any_step_has_all_of_a_group_of_any_shape_or_non
         for kilobytes in [50, 100, 200, 300, 400, 600] {
             let others = dispatcher.create_many(vec![spec("1"); MANY]).await.unwrap();
             let there = count(&redis).await;
-            let info: String = redis.run(&["INFO", "memory"]).await;
-            let used: u64 = info.lines().find_map(|line| line.strip_prefix("used_memory:")).unwrap().parse().unwrap();
+            let used = redis.memory("used_memory").await;
             let _: () = redis.run(&["CONFIG", "SET", "maxmemory", &(used + kilobytes * 1000).to_string()]).await;
             let made = dispatcher.create_many(shape(name, &others, round * 10_000 + kilobytes as usize)).await;
             let _: () = redis.run(&["CONFIG", "SET", "maxmemory", "0"]).await;
