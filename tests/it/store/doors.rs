@@ -53,9 +53,10 @@ async fn length(redis: &Redis, key: &str) -> u64 {
     redis.run(&["LLEN", key]).await
 }
 
-async fn memory(redis: &Redis) -> u64 {
-    let info: String = redis.run(&["INFO", "memory"]).await;
-    info.lines().find_map(|line| line.strip_prefix("used_memory:")?.trim().parse().ok()).unwrap()
+/// Expects that something is refused because the context is being deleted.
+#[track_caller]
+fn is_deleting<T: std::fmt::Debug>(answer: &Result<T, Error>) {
+    assert!(matches!(answer, Err(Error::Deleting(ContextId(0)))), "{answer:?}");
 }
 
 #[tokio::test]
@@ -76,36 +77,36 @@ async fn nothing_new_is_stored_in_a_context_that_is_being_deleted() {
     let spec = ScheduleSpec { job: spec("1"), every: Seconds::new(1.0), ..ScheduleSpec::default() };
     let now = Timestamp::local();
     let scheduled = store.schedules().schedule(&ScheduleId::random(), (&spec, &spec), now, now).await;
-    assert!(matches!(scheduled, Err(Error::Deleting(ContextId(0)))), "{scheduled:?}");
+    is_deleting(&scheduled);
     let sent = store.messages().send(1, &[("message_type", "text".to_owned())]).await;
-    assert!(matches!(sent, Err(Error::Deleting(ContextId(0)))), "{sent:?}");
+    is_deleting(&sent);
     let runner = store.runners().set(None, &RunnerChange::default()).await;
-    assert!(matches!(runner, Err(Error::Deleting(ContextId(0)))), "{runner:?}");
+    is_deleting(&runner);
     let declared = store.objects().declare_indexes(&"orders".parse().unwrap(), &["price".to_owned()]).await;
-    assert!(matches!(declared, Err(Error::Deleting(ContextId(0)))), "{declared:?}");
+    is_deleting(&declared);
     let granted = store.access().set_role(IdentityId(7), Role::Reader, true).await;
-    assert!(matches!(granted, Err(Error::Deleting(ContextId(0)))), "{granted:?}");
+    is_deleting(&granted);
     let paused =
         store.queues().pause(&Queue { script_type: ScriptType::default(), target: Target::Type, priority: Priority::Normal }).await;
-    assert!(matches!(paused, Err(Error::Deleting(ContextId(0)))), "{paused:?}");
+    is_deleting(&paused);
     let flow = FlowSpec { idempotency_key: Some("k".into()), ..FlowSpec::default() };
     let flow = NewFlow { spec: &flow, caller: 0, caller_id: "ann", retention: Seconds::from(PATIENCE), jobs: &[] };
     let flow = store.flows().create(&flow).await;
-    assert!(matches!(flow, Err(Error::Deleting(ContextId(0)))), "{flow:?}");
+    is_deleting(&flow);
     for action in [FlowAction::Start, FlowAction::Retry] {
         let advanced = store.flows().advance(made, action).await;
-        assert!(matches!(advanced, Err(Error::Deleting(ContextId(0)))), "{advanced:?}");
+        is_deleting(&advanced);
     }
     let started = store.jobs().start(&created).await;
-    assert!(matches!(started, Err(Error::Deleting(ContextId(0)))), "{started:?}");
+    is_deleting(&started);
     let retried = store.jobs().retry(&created).await;
-    assert!(matches!(retried, Err(Error::Deleting(ContextId(0)))), "{retried:?}");
+    is_deleting(&retried);
     let numbered = store.jobs().number(&created).await;
-    assert!(matches!(numbered, Err(Error::Deleting(ContextId(0)))), "{numbered:?}");
+    is_deleting(&numbered);
     assert!(!import(&store).await.unwrap());
     assert_eq!(store.conveyor().import(&keys, "work", 10, &[conveyor_job()]).await.unwrap(), [Imported::Full]);
     let received = store.messages().receive(&message()).await;
-    assert!(matches!(received, Err(Error::Deleting(ContextId(0)))), "{received:?}");
+    is_deleting(&received);
     assert_eq!((redis.run::<u64>(&["DBSIZE"]).await, length(&redis, LEGACY).await), (before, 1));
     let deleting = Error::Deleting(ContextId(0));
     assert!(deleting.not_done() && !deleting.may_pass());
@@ -124,7 +125,7 @@ async fn while_redis_is_nearly_full_no_door_takes_new_jobs_and_rights_and_limits
     };
     // The functions are loaded by the first call of one.
     store.jobs().promote(1).await.unwrap();
-    limit(memory(&redis).await * 107 / 100).await;
+    limit(redis.memory("used_memory").await * 107 / 100).await;
     assert!(!import(&store).await.unwrap());
     assert_eq!(store.conveyor().import(&keys, "work", 10, &[conveyor_job()]).await.unwrap(), [Imported::Full]);
     assert_eq!(store.messages().receive(&message()).await.unwrap().0, Received::Full(Lack::Memory));
