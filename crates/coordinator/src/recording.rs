@@ -2,6 +2,7 @@
 
 use super::envelope::Envelope;
 use hero_audit::{Outcome, Record, Who};
+use hero_model::api::Code;
 use hero_model::{ContextId, JobId, MessageKey, MessageType};
 use hero_store::MadeJobs;
 
@@ -10,8 +11,6 @@ const WHAT: &str = "receive";
 /// The method names of records of incoming and outgoing stops.
 const RECEIVE_STOP: &str = "receive_stop";
 const SEND_STOP: &str = "send_stop";
-/// The error code of the wire for a missing permission.
-const DENIED: i32 = 1004;
 
 /// Returns the record of an envelope that is about to be stored.
 pub(super) fn of(who: Who, envelope: &Envelope) -> Record {
@@ -77,5 +76,5 @@ pub(super) fn stop_told(key: MessageKey, job: Option<&JobId>, context: ContextId
 /// Returns the record of an envelope that was refused. Its sender is unknown, and it may name anything.
 pub(super) fn refused(envelope: &Envelope) -> Record {
     let object = Some(format!("target:{}", envelope.target_context));
-    Record { object, ..Record::new(Who::Anonymous, WHAT, Outcome::Refused(DENIED)) }
+    Record { object, ..Record::new(Who::Anonymous, WHAT, Outcome::Refused(Code::PermissionDenied.number())) }
 }

@@ -4,10 +4,8 @@ use super::host::Asker;
 use hero_access::{Allowed, Concern, Permission, lacking};
 use hero_audit::{Outcome, Record, Who};
 use hero_engine::Use;
+use hero_model::api::Code;
 use hero_model::{ContextId, IdentityId, JobId};
-
-/// The error code of such a refusal in the audit log: permission denied.
-const DENIED: i32 = 1004;
 
 /// Returns the permission that the caller of a job needs for a host call, and the object of that permission.
 pub fn script_right(uses: Use, context: ContextId, job: &JobId) -> (Permission, Concern<'_>) {
@@ -38,8 +36,8 @@ impl Asker {
         if authority.allowed(identity, permission, &concern) != Allowed::No {
             return Ok(());
         }
-        let refused = || Record { context: Some(self.context), ..Record::new(Who::Job(self.job.clone()), name, Outcome::Refused(DENIED)) };
-        self.audit.refusal(refused);
+        let outcome = Outcome::Refused(Code::PermissionDenied.number());
+        self.audit.refusal(|| Record { context: Some(self.context), ..Record::new(Who::Job(self.job.clone()), name, outcome) });
         Err(lacking(identity, Some(self.context), permission))
     }
 }

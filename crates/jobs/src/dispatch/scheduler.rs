@@ -9,6 +9,7 @@ use super::pressure::Pressure;
 use super::timetable::Timetable;
 use hero_access::Authority;
 use hero_audit::{Audit, Outcome, Record, Who};
+use hero_model::api::Code;
 use hero_model::{JobId, JobSpec, Overlap, ScheduleId, ScheduleSpec, Standing, Timestamp};
 use hero_service::Service;
 use hero_store::{Created, Error, Firing, JobView, NewJob, NotFired, Store, StoredSchedule};
@@ -49,8 +50,6 @@ const BREAK: Duration = Duration::from_secs(15);
 const OUTAGE: Duration = Duration::from_secs(5);
 /// Time after which a schedule that could not be served is tried again.
 const RETRY: Duration = Duration::from_secs(1);
-/// The error code in the audit log for a run whose caller may not create jobs: permission denied.
-const DENIED: i32 = 1004;
 /// Maximum number of remembered schedules that were logged.
 const REMEMBERED: usize = 1000;
 
@@ -108,8 +107,8 @@ impl Scheduler {
     /// Records that runs of a schedule were skipped, because its caller may not create jobs.
     fn tell_refusal(&self, due: &StoredSchedule, why: &str) {
         let context = self.store.context();
-        self.audit
-            .refusal(|| Record { context: Some(context), ..Record::new(Who::Schedule(due.id.clone()), "fire", Outcome::Refused(DENIED)) });
+        let outcome = Outcome::Refused(Code::PermissionDenied.number());
+        self.audit.refusal(|| Record { context: Some(context), ..Record::new(Who::Schedule(due.id.clone()), "fire", outcome) });
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         if refused.len() >= REMEMBERED {
             refused.clear();
