@@ -1,5 +1,6 @@
 //! The delivery of one message: whether it may be sent, its destination, and the outcome.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use super::bus::{Bus, BusError};
 use super::envelope::{Envelope, Kind};
 use super::inbound::{HERE, Inbound};
 use super::receipt::{Receipt, ReceiptStatus};
-use super::receiver::{HandedOver, Receivers, Transmission};
+use super::receiver::{HandOverError, Receivers, Transmission};
 use super::remote_connections::RemoteContext;
 use super::routes::{Route, Routes};
 use super::runner_job;
@@ -68,6 +69,8 @@ pub(super) struct Delivery {
 pub(super) enum Obstacle {
     Final(String),
     Passing(String),
+    /// The destination did not answer.
+    Unanswered(String),
     /// The destination does not answer, so it is left alone for a while.
     Silent(String, Duration),
     /// The message has arrived meanwhile: another server has sent it, too, or its result has come.
@@ -89,47 +92,23 @@ pub(super) struct Destination {
     pub(super) receiver: Option<SignerKey>,
 }
 
-/// The cause of a failed attempt.
-enum Trouble {
-    /// The message or this server.
-    OfMessage(Obstacle),
-    /// The destination does not answer.
-    OfPlace(String),
-}
-
-impl From<Obstacle> for Trouble {
-    fn from(obstacle: Obstacle) -> Self {
-        Self::OfMessage(obstacle)
-    }
-}
-
-impl From<BusError> for Trouble {
+impl From<BusError> for Obstacle {
     fn from(error: BusError) -> Self {
-        if error.is_final() { Self::OfMessage(Obstacle::Final(error.to_string())) } else { Self::OfPlace(error.to_string()) }
+        if error.is_final() { Self::Final(error.to_string()) } else { Self::Unanswered(error.to_string()) }
     }
 }
 
-impl From<HandedOver> for Obstacle {
-    fn from(error: HandedOver) -> Self {
+impl From<HandOverError> for Obstacle {
+    fn from(error: HandOverError) -> Self {
         match error {
-            HandedOver::Bus(error) if error.is_final() => Self::Final(error.to_string()),
-            HandedOver::Bus(error) => Self::Passing(error.to_string()),
-            HandedOver::Own => {
+            HandOverError::Bus(error) => error.into(),
+            HandOverError::Own => {
                 // If several nodes share one Redis, another one may answer the next time.
                 Self::Passing("the node that answers there is this one itself; other contexts of this server have the address here".into())
             }
-            HandedOver::Unnamed => {
+            HandOverError::Unnamed => {
                 Self::Final("its signer has not said which node it is for: sign it with the key of that node as its field to".into())
             }
-        }
-    }
-}
-
-impl From<HandedOver> for Trouble {
-    fn from(error: HandedOver) -> Self {
-        match error {
-            HandedOver::Bus(error) => error.into(),
-            HandedOver::Own | HandedOver::Unnamed => Self::OfMessage(error.into()),
         }
     }
 }
@@ -167,7 +146,7 @@ impl Delivery {
         };
         match self.attempt(key, &stored).await {
             Ok(Receipt { outcome: ReceiptStatus::Stored, node, .. }) => Delivered::Settled(Settled::Stored(Some(node))),
-            Err(Obstacle::Passing(why)) => later(why, None),
+            Err(Obstacle::Passing(why) | Obstacle::Unanswered(why)) => later(why, None),
             Err(Obstacle::Silent(why, rest)) => later(why, Some(rest)),
             Ok(receipt) if !receipt.is_final() => later(receipt.text, None),
             Ok(Receipt { text, .. }) => failed(format!("the other side refuses it: {text}")),
@@ -179,17 +158,15 @@ impl Delivery {
     async fn attempt(&self, key: MessageKey, stored: &StoredMessage) -> Result<Receipt, Obstacle> {
         self.check_caller(key, stored)?;
         let Some(Destination { address, target, receiver }) = self.destination(stored).await? else {
-            return Ok(self.take_here(&self.envelope(key, stored, self.store.context(), None).await?).await);
+            return Ok(self.inbound.take_here(&self.envelope(key, stored, self.store.context(), None).await?).await);
         };
         let place: RemoteContext = (address.as_str().to_owned(), target);
-        let began = Instant::now();
-        self.silence.may_try(&place, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
-        let trying = async {
+        let sending = async {
             let mut envelope = self.envelope(key, stored, target, receiver.as_ref()).await?;
             match self.routes.find(&self.store, &address, target).await? {
-                Route::Here => Ok(self.take_here(&envelope).await),
+                Route::Here => Ok(self.inbound.take_here(&envelope).await),
                 Route::Bus(bus, to) => match self.hand_over(&*bus, &to, &place, &mut envelope).await {
-                    Err(HandedOver::Bus(BusError::TooLarge { size, limit })) if envelope.message_type == MessageType::Result => {
+                    Err(HandOverError::Bus(BusError::TooLarge { size, limit })) if envelope.message_type == MessageType::Result => {
                         let mut envelope = self.without_output(key, envelope, size, limit).await?;
                         Ok(self.hand_over(&*bus, &to, &place, &mut envelope).await?)
                     }
@@ -197,26 +174,40 @@ impl Delivery {
                 },
             }
         };
-        match trying.await {
+        let trying = async {
+            match sending.await {
+                Err(Obstacle::Unanswered(_)) if self.is_over(key).await => Err(Obstacle::Over),
+                sent => sent,
+            }
+        };
+        self.try_at(&place, "messages have not arrived yet, and are sent again until their timeout_ack", trying).await
+    }
+
+    /// Sends something to a place, unless the place is left alone, and notes whether it answers. `consequence` is logged
+    /// when it stops answering.
+    pub(super) async fn try_at(
+        &self,
+        place: &RemoteContext,
+        consequence: &str,
+        sending: impl Future<Output = Result<Receipt, Obstacle>>,
+    ) -> Result<Receipt, Obstacle> {
+        let began = Instant::now();
+        self.silence.may_try(place, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
+        match sending.await {
             Ok(receipt) => {
-                self.silence.answered(&place);
-                self.routes.answered(&place);
+                self.silence.answered(place);
+                self.routes.answered(place);
                 Ok(receipt)
             }
-            Err(Trouble::OfPlace(why)) => {
-                if self.is_over(key).await {
-                    self.silence.leave(&place);
-                    return Err(Obstacle::Over);
-                }
-                let (rest, is_news) = self.silence.keeps_silent(&place, began, &why, Instant::now());
+            Err(Obstacle::Unanswered(why)) => {
+                let (rest, is_news) = self.silence.keeps_silent(place, began, &why, Instant::now());
                 if is_news {
-                    let (context, address) = (self.store.context(), &place.0);
-                    tracing::warn!(%context, %address, target_context = %place.1, "messages have not arrived yet, and are sent again until their timeout_ack: {why}");
+                    tracing::warn!(context = %self.store.context(), address = %place.0, target_context = %place.1, "{consequence}: {why}");
                 }
                 Err(Obstacle::Silent(why, rest))
             }
-            Err(Trouble::OfMessage(obstacle)) => {
-                self.silence.leave(&place);
+            Err(obstacle) => {
+                self.silence.leave(place);
                 Err(obstacle)
             }
         }
@@ -229,7 +220,7 @@ impl Delivery {
         to: &str,
         place: &RemoteContext,
         envelope: &mut Envelope,
-    ) -> Result<Receipt, HandedOver> {
+    ) -> Result<Receipt, HandOverError> {
         let transmission = Transmission { key: &self.key, bus, to, place, patience: PATIENCE };
         transmission.hand_over(envelope, &self.receivers).await
     }
@@ -238,11 +229,6 @@ impl Delivery {
     async fn is_over(&self, key: MessageKey) -> bool {
         let stored = self.store.messages().get(key).await;
         stored.is_ok_and(|stored| stored.is_some_and(|stored| stored.shown.status != MessageStatus::Dispatched))
-    }
-
-    pub(super) async fn take_here(&self, envelope: &Envelope) -> Receipt {
-        let text = serde_json::to_string(envelope).expect("an envelope is texts and numbers");
-        self.inbound.take(envelope.nonce.as_str(), Ok(&text), Some(HERE)).await
     }
 
     /// Turns a result that is too large for every bus into a failure of its job, so that the waiter learns it at once
@@ -333,14 +319,10 @@ impl Delivery {
         };
         let created_at = shown.created_at.as_millis() / 1000;
         let mut envelope = Envelope {
-            kind: Kind::Message,
-            nonce,
             caller_id: key.caller_id,
             message_id: key.message_id,
             message_type: shown.message_type,
             message_format_type: shown.message_format_type,
-            context: self.store.context(),
-            target_context: target,
             topic: shown.topic.as_ref().map(ToString::to_string).unwrap_or_default(),
             message: shown.message.clone(),
             job,
@@ -351,10 +333,8 @@ impl Delivery {
             sent_at: created_at,
             in_reply_to: stored.in_reply_to.clone().unwrap_or_default(),
             answers: shown.answers.unwrap_or(0),
-            node: self.key.public(),
             to: stored.to.clone(),
-            public_key: self.key.public(),
-            signature: String::new(),
+            ..Envelope::new(Kind::Message, nonce, self.store.context(), target, self.key.public())
         };
         match (&stored.signature, &shown.public_key) {
             // The sender of the message has signed it.
@@ -389,6 +369,14 @@ impl Delivery {
 
     async fn complete(&self, key: MessageKey, field: &str, value: &str) -> Result<(), Obstacle> {
         if self.store.messages().complete(key, &[(field, value)]).await? { Ok(()) } else { Err(Obstacle::Final("it is gone".into())) }
+    }
+}
+
+impl Inbound {
+    /// Processes an envelope for a context of this server itself.
+    pub(super) async fn take_here(&self, envelope: &Envelope) -> Receipt {
+        let text = serde_json::to_string(envelope).expect("an envelope is texts and numbers");
+        self.take(envelope.nonce.as_str(), Ok(&text), Some(HERE)).await
     }
 }
 

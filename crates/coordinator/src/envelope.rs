@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use hero_model::{ContextId, MessageFormat, MessageType, Name, SignerKey};
+use hero_model::{ContextId, MessageFormat, MessageType, Name, SignerKey, Timestamp};
 
 /// The kind of an envelope.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +89,35 @@ pub struct Envelope {
 }
 
 impl Envelope {
+    /// Creates an envelope without content, from a node, as of now. It is not signed.
+    pub(super) fn new(kind: Kind, nonce: Name, context: ContextId, target_context: ContextId, node: SignerKey) -> Self {
+        let now = Timestamp::local().as_millis() / 1000;
+        Self {
+            kind,
+            nonce,
+            caller_id: 0,
+            message_id: 0,
+            message_type: MessageType::Chat,
+            message_format_type: MessageFormat::Text,
+            context,
+            target_context,
+            topic: String::new(),
+            message: String::new(),
+            job: "[]".into(),
+            timeout: 0,
+            timeout_ack: 0,
+            timeout_result: 0,
+            created_at: now,
+            sent_at: now,
+            in_reply_to: String::new(),
+            answers: 0,
+            node: node.clone(),
+            to: None,
+            public_key: node,
+            signature: String::new(),
+        }
+    }
+
     /// Returns the signed bytes: a prefix, and then for each field its name, the length of its value in bytes, and the
     /// value, in this order.
     ///
@@ -135,29 +164,19 @@ impl Envelope {
     /// The envelope of the document, from the node with the key of 32 bytes 07; it is not signed.
     pub(super) fn example() -> Self {
         let key: SignerKey = "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c".parse().expect("it is a key");
+        let nonce: Name = "5f0c2b8e9a417d365f0c2b8e9a417d36".parse().expect("it is a name");
         Self {
-            kind: Kind::Message,
-            nonce: "5f0c2b8e9a417d365f0c2b8e9a417d36".parse().expect("it is a name"),
             caller_id: 12,
             message_id: 101,
-            message_type: MessageType::Chat,
-            message_format_type: MessageFormat::Text,
-            context: ContextId(0),
-            target_context: ContextId(2),
             topic: "runner20".into(),
             message: "Grüße".into(),
-            job: "[]".into(),
             timeout: 3600,
             timeout_ack: 300,
             timeout_result: 3600,
             created_at: 1_795_255_200,
             sent_at: 1_795_255_260,
-            in_reply_to: String::new(),
-            answers: 0,
-            node: key.clone(),
             to: Some("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a".parse().expect("it is a key")),
-            public_key: key,
-            signature: String::new(),
+            ..Self::new(Kind::Message, nonce, ContextId(0), ContextId(2), key)
         }
     }
 }

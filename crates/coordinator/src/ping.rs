@@ -9,11 +9,11 @@ use tokio::time::timeout;
 
 use super::bus::BusError;
 use super::envelope::{Envelope, Kind};
-use super::inbound::{HERE, Inbound};
+use super::inbound::Inbound;
 use super::receipt::{Receipt, ReceiptStatus};
 use super::routes::{Route, Routes};
 use super::signature::{NodeKey, is_right};
-use hero_model::{Address, AddressTarget, ContextId, MessageFormat, MessageType, Name, Pong, PongAnswer, Timestamp};
+use hero_model::{Address, AddressTarget, ContextId, Name, Pong, PongAnswer, Timestamp};
 use hero_store::Store;
 
 /// Timeout for an answer, and for the whole ping.
@@ -62,7 +62,7 @@ impl Pinger {
             let envelope = self.envelope(store.context(), target)?;
             let (began, sent) = (Instant::now(), Timestamp::local());
             let receipt = match &way {
-                Route::Here => self.take_here(&envelope).await,
+                Route::Here => self.inbound.take_here(&envelope).await,
                 // Any node at the address may answer, so the ping names no receiver.
                 Route::Bus(bus, to) => bus.deliver(to, &envelope, None, PATIENCE).await.map_err(|error| no_answer(&error))?,
             };
@@ -103,39 +103,11 @@ impl Pinger {
         })
     }
 
-    async fn take_here(&self, envelope: &Envelope) -> Receipt {
-        let text = serde_json::to_string(envelope).expect("an envelope is texts and numbers");
-        self.inbound.take(envelope.nonce.as_str(), Ok(&text), Some(HERE)).await
-    }
-
     /// Builds a ping from a context to another one. Its nonce is unique, so that each ping is answered.
     fn envelope(&self, context: ContextId, target: ContextId) -> Result<Envelope, String> {
         let nonce: Name = format!("{:032x}", rand::random::<u128>()).parse().map_err(|_| "it has no nonce".to_owned())?;
-        let now = Timestamp::local().as_millis() / 1000;
-        let mut envelope = Envelope {
-            kind: Kind::Ping,
-            nonce,
-            caller_id: 0,
-            message_id: 0,
-            message_type: MessageType::Chat,
-            message_format_type: MessageFormat::Text,
-            context,
-            target_context: target,
-            topic: String::new(),
-            message: String::new(),
-            job: "[]".into(),
-            timeout: LIFE,
-            timeout_ack: LIFE,
-            timeout_result: 0,
-            created_at: now,
-            sent_at: now,
-            in_reply_to: String::new(),
-            answers: 0,
-            node: self.key.public(),
-            to: None,
-            public_key: self.key.public(),
-            signature: String::new(),
-        };
+        let mut envelope =
+            Envelope { timeout: LIFE, timeout_ack: LIFE, ..Envelope::new(Kind::Ping, nonce, context, target, self.key.public()) };
         self.key.sign(&mut envelope);
         Ok(envelope)
     }

@@ -43,7 +43,7 @@ impl Receivers {
 }
 
 /// The reason why an envelope was not handed over.
-pub(super) enum HandedOver {
+pub(super) enum HandOverError {
     /// The bus failed.
     Bus(BusError),
     /// The destination is this node itself.
@@ -52,7 +52,7 @@ pub(super) enum HandedOver {
     Unnamed,
 }
 
-impl From<BusError> for HandedOver {
+impl From<BusError> for HandOverError {
     fn from(error: BusError) -> Self {
         Self::Bus(error)
     }
@@ -73,10 +73,10 @@ pub(super) struct Transmission<'a> {
 impl Transmission<'_> {
     /// Hands over an envelope that names its receiver, and returns the receipt. If no node is configured for the place,
     /// asks the place first: an envelope without a receiver is accepted by no node.
-    pub(super) async fn hand_over(&self, envelope: &mut Envelope, receivers: &Receivers) -> Result<Receipt, HandedOver> {
+    pub(super) async fn hand_over(&self, envelope: &mut Envelope, receivers: &Receivers) -> Result<Receipt, HandOverError> {
         let is_told = envelope.to.is_some();
         if !is_told && envelope.public_key != self.key.public() {
-            return Err(HandedOver::Unnamed);
+            return Err(HandOverError::Unnamed);
         }
         if let Some(known) = receivers.at(self.place).filter(|_| !is_told) {
             self.name(envelope, known)?;
@@ -97,18 +97,18 @@ impl Transmission<'_> {
     }
 
     /// Sets a node other than the sender as the receiver of an envelope, and signs the envelope.
-    fn name(&self, envelope: &mut Envelope, node: SignerKey) -> Result<(), HandedOver> {
+    fn name(&self, envelope: &mut Envelope, node: SignerKey) -> Result<(), HandOverError> {
         if node == self.key.public() {
-            return Err(HandedOver::Own);
+            return Err(HandOverError::Own);
         }
         envelope.to = Some(node);
         self.key.sign(envelope);
         Ok(())
     }
 
-    async fn deliver(&self, envelope: &Envelope) -> Result<Receipt, HandedOver> {
+    async fn deliver(&self, envelope: &Envelope) -> Result<Receipt, HandOverError> {
         if envelope.to.as_ref() == Some(&self.key.public()) {
-            return Err(HandedOver::Own);
+            return Err(HandOverError::Own);
         }
         Ok(self.bus.deliver(self.to, envelope, envelope.to.as_ref(), self.patience).await?)
     }

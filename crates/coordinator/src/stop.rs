@@ -4,18 +4,15 @@
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
-use tokio::time::Instant;
 
-use super::bus::BusError;
 use super::delivery::{Delivery, Destination, Obstacle, of_node};
 use super::envelope::{Envelope, Kind};
 use super::inbound::{Inbound, Refusal, Signer};
 use super::receipt::Receipt;
-use super::receiver::HandedOver;
 use super::recording;
 use super::remote_connections::RemoteContext;
 use super::routes::Route;
-use hero_model::{ContextId, MessageFormat, MessageKey, MessageType, Name, SignerKey, Timestamp, hex};
+use hero_model::{ContextId, MessageKey, MessageType, Name, SignerKey, Timestamp, hex};
 use hero_store::{NewStop, StopReceived, StopTold, Store, StoredMessage};
 
 /// Maximum time that a stop is sent, in seconds. It is sent no longer than its message lives.
@@ -50,7 +47,7 @@ impl Delivery {
             Ok(receipt) if receipt.is_final() => StopTold::Over(format!("it refuses that: {}", receipt.text)),
             Err(Obstacle::Final(why)) => StopTold::Over(why),
             Err(Obstacle::Silent(_, rest)) => StopTold::Later(rest),
-            Ok(_) | Err(Obstacle::Passing(_) | Obstacle::Over) => later,
+            Ok(_) | Err(Obstacle::Passing(_) | Obstacle::Unanswered(_) | Obstacle::Over) => later,
         }
     }
 
@@ -62,33 +59,13 @@ impl Delivery {
         let mut envelope = self.stop_envelope(key, stored, target, receiver, since, life)?;
         let full = || Obstacle::Silent("others are on their way there".into(), MEANWHILE);
         let _on_its_way = self.telling.begin(&place).ok_or_else(full)?;
-        let began = Instant::now();
-        self.silence.may_try(&place, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
-        let told = match self.routes.find(&self.store, &address, target).await {
-            Ok(Route::Here) => Ok(self.take_here(&envelope).await),
-            Ok(Route::Bus(bus, to)) => self.hand_over(&*bus, &to, &place, &mut envelope).await,
-            Err(error) => Err(error.into()),
+        let sending = async {
+            match self.routes.find(&self.store, &address, target).await? {
+                Route::Here => Ok(self.inbound.take_here(&envelope).await),
+                Route::Bus(bus, to) => Ok(self.hand_over(&*bus, &to, &place, &mut envelope).await?),
+            }
         };
-        match told {
-            Ok(receipt) => {
-                self.silence.answered(&place);
-                self.routes.answered(&place);
-                Ok(receipt)
-            }
-            Err(error @ (HandedOver::Own | HandedOver::Unnamed | HandedOver::Bus(BusError::Unknown(_) | BusError::TooLarge { .. }))) => {
-                self.silence.leave(&place);
-                Err(error.into())
-            }
-            Err(HandedOver::Bus(error)) => {
-                let why = error.to_string();
-                let (rest, is_news) = self.silence.keeps_silent(&place, began, &why, Instant::now());
-                if is_news {
-                    let context = self.store.context();
-                    tracing::warn!(%context, %address, target_context = %place.1, "jobs were stopped that are away, and who has them is told again: {why}");
-                }
-                Err(Obstacle::Silent(why, rest))
-            }
-        }
+        self.try_at(&place, "jobs were stopped that are away, and who has them is told again", sending).await
     }
 
     /// Builds the envelope of a stop. It has its own nonce, the same however often it is sent.
@@ -104,30 +81,18 @@ impl Delivery {
         let in_reply_to = stored.nonce.clone().ok_or_else(|| Obstacle::Final("its message was never sent".into()))?;
         let nonce = hex(&Sha256::digest(format!("stop {in_reply_to}")))[..32].parse().map_err(|_| Obstacle::Over)?;
         let mut envelope = Envelope {
-            kind: Kind::Stop,
-            nonce,
             caller_id: key.caller_id,
             message_id: key.message_id,
             message_type: MessageType::Job,
-            message_format_type: MessageFormat::Text,
-            context: self.store.context(),
-            target_context: target,
-            topic: String::new(),
-            message: String::new(),
-            job: "[]".into(),
             timeout: life,
             // The other side remembers it as long as the message may come.
             timeout_ack: life.max(stored.shown.timeout_ack),
-            timeout_result: 0,
             // If the clock of Redis was set back since, the receiver would refuse a creation time in the future.
             created_at: since.min(self.store.clock().now()).as_millis() / 1000,
-            sent_at: Timestamp::local().as_millis() / 1000,
             in_reply_to,
             answers: key.message_id,
-            node: self.key.public(),
             to,
-            public_key: self.key.public(),
-            signature: String::new(),
+            ..Envelope::new(Kind::Stop, nonce, self.store.context(), target, self.key.public())
         };
         self.key.sign(&mut envelope);
         Ok(envelope)
