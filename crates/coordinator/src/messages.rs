@@ -3,7 +3,7 @@ use super::destinations::Destinations;
 use super::ping::{Pinger, came};
 use super::runner_job;
 use super::wakes::Wakes;
-use hero_jobs::dispatch::{self, Dispatcher, InUse};
+use hero_jobs::dispatch::{self, Dispatcher, OpenContext};
 use hero_model::{
     Address, ContextId, Draft, Message, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong, RunnerId, excerpt,
 };
@@ -56,7 +56,7 @@ impl Messages {
 
     /// Checks that a runner has this topic, or is of the type of that name. A message without an address goes to such a
     /// runner.
-    async fn check_topic(&self, context: ContextId, store: &InUse, topic: &Name) -> Result<(), Error> {
+    async fn check_topic(&self, context: ContextId, store: &OpenContext, topic: &Name) -> Result<(), Error> {
         match (store.runners().has_for_topic(topic).await?, RunnerId::of_group(topic)) {
             (true, _) => Ok(()),
             (false, Some(id)) => Err(Error::NoRunner { id, context }),
@@ -69,7 +69,7 @@ impl Messages {
         }
     }
 
-    async fn store(&self, context: ContextId) -> Result<InUse, Error> {
+    async fn store(&self, context: ContextId) -> Result<OpenContext, Error> {
         Ok(self.dispatcher.store(context).await?)
     }
 

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::Error;
 use super::destinations::Destinations;
-use hero_jobs::dispatch::{Dispatcher, InUse};
+use hero_jobs::dispatch::{Dispatcher, OpenContext};
 use hero_model::{ContextId, Name, Runner, RunnerChange, RunnerId, RunnerPage, ScriptType};
 use hero_store::{RunnerStored, Score};
 
@@ -29,7 +29,7 @@ impl Runners {
         Self { known: Some(known), ..self }
     }
 
-    async fn store(&self, context: ContextId) -> Result<InUse, Error> {
+    async fn store(&self, context: ContextId) -> Result<OpenContext, Error> {
         Ok(self.dispatcher.store(context).await?)
     }
 

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::runner_pool::{RunnerPool, State};
 use super::{Hosting, IDLE};
-use crate::dispatch::InUse;
+use crate::dispatch::OpenContext;
 use crate::model::{Runner, RunnerId, ScriptType, Target};
 use crate::store::{Error, Score, Store};
 
@@ -24,7 +24,7 @@ pub(super) struct Runners {
     /// Notified when there are jobs of the types of these runners.
     wake_ups: BTreeMap<ScriptType, Arc<Notify>>,
     /// Keeps the context open while one of their jobs runs or waits for a pool.
-    in_use: Option<InUse>,
+    in_use: Option<OpenContext>,
 }
 
 /// Interval at which changes of runners and jobs for them are looked for.

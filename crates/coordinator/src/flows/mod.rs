@@ -19,7 +19,7 @@ pub use mermaid::graph as drawn;
 pub use resumer::Resumer;
 
 use crate::Runners;
-use hero_jobs::dispatch::{self, Dispatcher, InUse};
+use hero_jobs::dispatch::{self, Dispatcher, OpenContext};
 use hero_model::{ContextId, FlowId, FlowStatus};
 use hero_store::{self as store, Advanced, FlowAction, Store};
 
@@ -60,7 +60,7 @@ impl Flows {
         self.advance(context, flow, FlowAction::Delete, "deleted; stop it first").await.map(drop)
     }
 
-    async fn store(&self, context: ContextId) -> Result<InUse, Error> {
+    async fn store(&self, context: ContextId) -> Result<OpenContext, Error> {
         Ok(self.dispatcher.store(context).await?)
     }
 

@@ -13,6 +13,7 @@ mod inputs;
 mod log_sweeper;
 mod logs;
 mod objects;
+mod open_contexts;
 mod owner;
 mod pause;
 mod pressure;
@@ -25,7 +26,6 @@ mod reaper;
 mod releaser;
 mod schedule;
 mod scheduler;
-mod served;
 mod spec;
 mod spelling;
 mod stopper;
@@ -55,7 +55,7 @@ pub use hero_model::{JobFilter, JobPage, LogPage, SchedulePage};
 pub use hero_store::StoreInfo;
 pub use objects::{Objects, Room, Schemas};
 #[doc(hidden)]
-pub use served::{InUse, Opener};
+pub use open_contexts::{OpenContext, Opener};
 #[doc(hidden)]
 pub use spec::{MOST_RELATIVES, check_bounds, check_relations};
 pub use wait::Awaited;
@@ -72,7 +72,7 @@ use hero_audit::Audit;
 use hero_engine::Names;
 use hero_model::{Backoff, ContextId, JobError, JobSpec, Queue, ScriptType};
 use hero_store::Store;
-use served::{Contexts, Served};
+use open_contexts::{ContextState, Contexts};
 
 /// The settings of a dispatcher.
 #[doc(hidden)]
@@ -202,8 +202,8 @@ impl Dispatcher {
     #[doc(hidden)]
     pub fn start_services(&self, shutdown: &CancellationToken) -> TaskTracker {
         let tasks = TaskTracker::new();
-        for served in self.0.contexts.all() {
-            self.run_services(&served, &tasks, shutdown);
+        for state in self.0.contexts.all() {
+            self.run_services(&state, &tasks, shutdown);
         }
         let dispatcher = self.clone();
         let directories = move || {
@@ -226,8 +226,8 @@ impl Dispatcher {
         tasks
     }
 
-    fn run_services(&self, served: &Served, tasks: &TaskTracker, shutdown: &CancellationToken) {
-        let (store, pressure) = (served.store(), &served.pressure);
+    fn run_services(&self, state: &ContextState, tasks: &TaskTracker, shutdown: &CancellationToken) {
+        let (store, pressure) = (state.store(), &state.pressure);
         let run = |service| tasks.spawn(service);
         run(boxed(Promoter::new(store.clone()), shutdown));
         let scheduler = Scheduler::new(store.clone()).minding(pressure.clone()).recorded(self.0.settings.audit.clone());

@@ -36,7 +36,7 @@ impl Dispatcher {
     /// Returns a reason for each context that cannot take jobs now; none if all can.
     pub async fn readiness(&self) -> Vec<String> {
         let contexts = self.0.contexts.all();
-        join_all(contexts.iter().map(|served| lack(served.store(), &served.memory))).await.into_iter().flatten().collect()
+        join_all(contexts.iter().map(|state| lack(state.store(), &state.memory))).await.into_iter().flatten().collect()
     }
 }
 

@@ -1,5 +1,5 @@
 use super::create::distinct;
-use super::{Dispatcher, Error, InUse};
+use super::{Dispatcher, Error, OpenContext};
 use hero_engine::{Names, Program};
 use hero_model::{Actor, ContextId, JobError, JobFilter, JobId, JobSpec, Name, RunnerId, ScriptType, nearest};
 use hero_store::NewJob;
@@ -107,7 +107,7 @@ impl Dispatcher {
     }
 }
 
-impl InUse {
+impl OpenContext {
     /// Returns the maximum length of a script of a built-in type in this context, in bytes.
     pub fn longest_script(&self) -> usize {
         self.0.longest_script.unwrap_or(LONGEST_SCRIPT)

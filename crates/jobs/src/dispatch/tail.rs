@@ -8,7 +8,7 @@ use futures_util::Stream;
 use futures_util::stream::unfold;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::served::InUse;
+use super::open_contexts::OpenContext;
 use super::{Dispatcher, Error, Followed, error, logs};
 use hero_model::{ContextId, JobId, LogLine};
 
@@ -26,7 +26,7 @@ struct Tail {
     dispatcher: Dispatcher,
     context: ContextId,
     /// Keeps the context open while the log is followed.
-    open: InUse,
+    open: OpenContext,
     job: JobId,
     cursor: Option<String>,
     /// Items that were read and not taken yet. The next page is read when they are taken.

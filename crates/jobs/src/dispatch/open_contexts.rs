@@ -14,7 +14,7 @@ use hero_model::ContextId;
 use hero_store::Store;
 
 /// A context that is open in this process: its store, and its other state.
-pub(super) struct Served {
+pub(super) struct ContextState {
     store: Store,
     pub(super) objects: Objects,
     /// Per context, because contexts can be in different Redis, one full and another not.
@@ -29,7 +29,7 @@ pub(super) struct Served {
     used: Mutex<Instant>,
 }
 
-impl Served {
+impl ContextState {
     pub(super) const fn store(&self) -> &Store {
         &self.store
     }
@@ -37,9 +37,9 @@ impl Served {
 
 /// An open context, which stays open while this is held.
 #[derive(Clone)]
-pub struct InUse(pub(super) Arc<Served>);
+pub struct OpenContext(pub(super) Arc<ContextState>);
 
-impl Deref for InUse {
+impl Deref for OpenContext {
     type Target = Store;
 
     fn deref(&self) -> &Store {
@@ -54,7 +54,7 @@ pub type Opener = Arc<dyn Fn(ContextId) -> Pin<Box<dyn Future<Output = Result<()
 /// The open contexts.
 #[derive(Default)]
 pub(super) struct Contexts {
-    open: RwLock<BTreeMap<ContextId, Arc<Served>>>,
+    open: RwLock<BTreeMap<ContextId, Arc<ContextState>>>,
     opener: OnceLock<Opener>,
 }
 
@@ -65,7 +65,7 @@ impl Contexts {
     pub(super) fn add(&self, store: Store, schemas: Arc<Schemas>, longest_script: Option<usize>) {
         let objects = Objects::new(store.clone(), schemas);
         let (pressure, memory, tails) = Default::default();
-        let served = Served {
+        let state = ContextState {
             store,
             objects,
             pressure,
@@ -75,20 +75,20 @@ impl Contexts {
             is_closed: AtomicBool::new(false),
             used: Mutex::new(Instant::now()),
         };
-        self.write().insert(served.store.context(), Arc::new(served));
+        self.write().insert(state.store.context(), Arc::new(state));
     }
 
-    pub(super) fn all(&self) -> Vec<Arc<Served>> {
+    pub(super) fn all(&self) -> Vec<Arc<ContextState>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    fn get(&self, context: ContextId) -> Option<InUse> {
-        let served = self.open.read().unwrap_or_else(PoisonError::into_inner).get(&context).cloned()?;
-        *served.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        Some(InUse(served))
+    fn get(&self, context: ContextId) -> Option<OpenContext> {
+        let state = self.open.read().unwrap_or_else(PoisonError::into_inner).get(&context).cloned()?;
+        *state.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        Some(OpenContext(state))
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<ContextId, Arc<Served>>> {
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<ContextId, Arc<ContextState>>> {
         self.open.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -109,9 +109,9 @@ impl Dispatcher {
     /// in any case, and running calls end as they can. Returns whether it is shut.
     pub fn shut(&self, context: ContextId, idle: Option<Duration>) -> bool {
         let mut open = self.0.contexts.write();
-        let Some(served) = open.get(&context) else { return true };
-        let used = *served.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let may = idle.is_none_or(|idle| Arc::strong_count(served) == 1 && used.elapsed() >= idle);
+        let Some(state) = open.get(&context) else { return true };
+        let used = *state.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let may = idle.is_none_or(|idle| Arc::strong_count(state) == 1 && used.elapsed() >= idle);
         if may {
             open.remove(&context);
         }
@@ -127,13 +127,13 @@ impl Dispatcher {
 
     /// Returns an open context.
     #[doc(hidden)]
-    pub fn opened(&self, context: ContextId) -> Result<InUse, Error> {
+    pub fn opened(&self, context: ContextId) -> Result<OpenContext, Error> {
         self.0.contexts.get(context).ok_or(Error::NoContext(context))
     }
 
     /// Returns a context, and opens it if necessary.
     #[doc(hidden)]
-    pub async fn store(&self, context: ContextId) -> Result<InUse, Error> {
+    pub async fn store(&self, context: ContextId) -> Result<OpenContext, Error> {
         for _ in 0..TRIES {
             if let Some(open) = self.0.contexts.get(context) {
                 let is_closed = open.0.is_closed.load(Ordering::Relaxed);
@@ -152,12 +152,12 @@ impl Dispatcher {
 
     /// Returns the open contexts.
     pub fn contexts(&self) -> Vec<ContextId> {
-        self.0.contexts.all().iter().map(|served| served.store.context()).collect()
+        self.0.contexts.all().iter().map(|state| state.store.context()).collect()
     }
 
     /// Returns the stores of the open contexts.
     #[doc(hidden)]
     pub fn stores(&self) -> Vec<Store> {
-        self.0.contexts.all().iter().map(|served| served.store.clone()).collect()
+        self.0.contexts.all().iter().map(|state| state.store.clone()).collect()
     }
 }
