@@ -28,8 +28,8 @@ use super::memory::RequestReservation;
 use super::message;
 use super::method::{Example, Method};
 use super::middleware::{Middleware, Rules, middleware};
+use super::openrpc_document::OpenRpcDocument;
 use super::request_id::LONGEST_ID;
-use super::served::Served;
 use super::table::Table;
 use hero_audit::Audit;
 
@@ -76,7 +76,7 @@ struct Bench {
 
 static BENCH: LazyLock<Bench> = LazyLock::new(|| {
     let (limits, table) = (Limits { batch: BATCH, ..Limits::default() }, Table::<()>::new().method::<Add>());
-    let document = Arc::new(Served::new(&table.document()));
+    let document = Arc::new(OpenRpcDocument::new(&table.document()));
     let methods = table.register((), &limits, &Access::Open, &Audit::default(), &document).expect("each name is there once");
     let rules = Arc::new(Rules::new(&table, limits.clone(), Access::Open, Audit::default()));
     let middleware = middleware(&rules, Caller::without_subscriptions(methods, limits.response_bytes as usize));

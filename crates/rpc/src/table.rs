@@ -16,7 +16,7 @@ use super::limits::Limits;
 use super::memory::{BatchAnswers, Size};
 use super::method::{Kind, Method, Subscription, Within};
 use super::openrpc::{self, Describer};
-use super::served::Served;
+use super::openrpc_document::OpenRpcDocument;
 use super::{params, permissions, subscription};
 use hero_audit::Audit;
 use hero_model::api::Repeatable;
@@ -171,7 +171,7 @@ impl<C: Send + Sync + 'static> Table<C> {
         limits: &Limits,
         access: &Access,
         audit: &Audit,
-        document: &Arc<Served>,
+        document: &Arc<OpenRpcDocument>,
     ) -> Result<Methods, RegisterMethodError> {
         let app = Arc::new(app);
         let mut module = RpcModule::from_arc(Arc::clone(&app));

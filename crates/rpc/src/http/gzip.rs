@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, header};
 use http_body_util::BodyExt as _;
 use tokio::sync::Semaphore;
 
-use crate::served::Served;
+use crate::openrpc_document::OpenRpcDocument;
 
 /// Shorter answers are sent uncompressed.
 const SHORTEST: usize = 1024;
@@ -27,12 +27,12 @@ const PADDING: usize = 100;
 #[derive(Debug, Clone)]
 pub(crate) struct Gzip {
     places: Arc<Semaphore>,
-    document: Arc<Served>,
+    document: Arc<OpenRpcDocument>,
 }
 
 impl Gzip {
     /// Returns the compressor of a server with this document.
-    pub(crate) fn new(document: Arc<Served>) -> Self {
+    pub(crate) fn new(document: Arc<OpenRpcDocument>) -> Self {
         Self { places: Arc::new(Semaphore::new(AT_ONCE)), document }
     }
 
@@ -138,7 +138,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_long_answer_is_sent_as_it_is_while_many_are_compressed() {
-        let gzip = Gzip::new(Arc::new(Served::new("")));
+        let gzip = Gzip::new(Arc::new(OpenRpcDocument::new("")));
         let long = Bytes::from(vec![b' '; LONG]);
         let _others = gzip.places.acquire_many(AT_ONCE as u32).await.unwrap();
         let sent = async |body: &Bytes| gzip.fill(Response::new(()), body.clone(), true).await.1;

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
 use super::gzip::vary;
 use crate::auth::Session;
-use crate::served::ServerAddress;
+use crate::openrpc_document::ServerAddress;
 
 /// The ports that URLs may leave out.
 const USUAL: [u16; 2] = [80, 443];

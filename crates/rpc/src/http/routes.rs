@@ -16,7 +16,7 @@ use super::gzip::{Gzip, compress};
 use super::origin::{OriginCheck, check_origin};
 use crate::app::Probes;
 use crate::auth::Session;
-use crate::served::Served;
+use crate::openrpc_document::OpenRpcDocument;
 
 /// Returns the router of connections beyond the limit, which has only the probes.
 pub(crate) fn probes(probes: Probes, allowed: OriginCheck) -> Router {
@@ -36,7 +36,7 @@ pub(crate) fn router<'s>(
     endpoint: Endpoint,
     assistants: Option<AssistantEndpoint>,
     probes: Probes,
-    document: Arc<Served>,
+    document: Arc<OpenRpcDocument>,
     allowed: OriginCheck,
     gzip: Gzip,
     subscriptions: impl Iterator<Item = &'s &'s str>,

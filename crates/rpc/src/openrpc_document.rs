@@ -60,7 +60,7 @@ impl ServerAddress {
 
 /// The document as it is sent, with the URLs of the address under which the client reached the server.
 #[derive(Debug)]
-pub(crate) struct Served {
+pub(crate) struct OpenRpcDocument {
     /// The parts of the document before, between and after the two URLs. All readers share them.
     parts: [Bytes; 3],
     /// The digest, which tells versions of the parts apart.
@@ -74,7 +74,7 @@ pub(crate) struct Served {
 /// The number of addresses for which the whole text is kept.
 const ADDRESSES: usize = 8;
 
-impl Served {
+impl OpenRpcDocument {
     /// Returns the document of a table.
     pub(crate) fn new(document: &str) -> Self {
         let (before, rest) = document.split_once(HTTP).unwrap_or((document, ""));
@@ -143,7 +143,7 @@ impl Served {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document;
+    use crate::document as committed;
 
     fn asked(host: &'static str, scheme: Option<&'static str>) -> Option<ServerAddress> {
         let mut headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))]);
@@ -153,11 +153,11 @@ mod tests {
 
     #[test]
     fn the_document_names_where_it_was_asked_for_and_else_the_default() {
-        let served = Served::new(document());
-        assert_eq!(served.text(None).get(), document().trim_end());
+        let document = OpenRpcDocument::new(committed());
+        assert_eq!(document.text(None).get(), committed().trim_end());
         let urls = |address: Option<ServerAddress>| {
-            let document: serde_json::Value = serde_json::from_str(served.text(address.as_ref()).get()).unwrap();
-            [0, 1].map(|at| document["servers"][at]["url"].as_str().unwrap().to_owned())
+            let read: serde_json::Value = serde_json::from_str(document.text(address.as_ref()).get()).unwrap();
+            [0, 1].map(|at| read["servers"][at]["url"].as_str().unwrap().to_owned())
         };
         assert_eq!(urls(asked("hero.example:81", None)), ["http://hero.example:81/", "ws://hero.example:81/"]);
         assert_eq!(urls(asked("[::1]:81", Some("http"))), ["http://[::1]:81/", "ws://[::1]:81/"]);
