@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::job_log::JobLog;
-use super::patience::Patience;
 use super::progress::ProgressTeller;
+use super::store_retry::StoreRetry;
 use crate::dispatch::{Dispatcher, Error, Room};
 use hero_access::Authority;
 use hero_audit::Audit;
@@ -43,7 +43,7 @@ pub(super) struct Asker {
     pub(super) asked: Arc<AtomicU32>,
     pub(super) created: Arc<AtomicU32>,
     /// Repeats calls while the store is away.
-    pub(super) patience: Patience,
+    pub(super) retry: StoreRetry,
     /// The audit log for calls.
     pub(super) audit: Audit,
     /// Checks the rights of callers, where they log in.
@@ -103,7 +103,7 @@ impl Asker {
     async fn of_objects(&self, call: ObjectCall) -> Result<Json, Error> {
         let (job, number) = (self.job.clone(), self.asked.fetch_add(1, Ordering::Relaxed));
         let (call, host_call) = (&call, &store::HostCallId { job, claim: self.claim, number });
-        self.patience.ask(|| self.ask_objects(call, host_call)).await
+        self.retry.run(|| self.ask_objects(call, host_call)).await
     }
 
     async fn ask_objects(&self, call: &ObjectCall, host_call: &store::HostCallId) -> Result<Json, Error> {
@@ -125,9 +125,9 @@ impl Asker {
     async fn of_jobs(&self, call: JobCall) -> Result<Json, Error> {
         Ok(match call {
             JobCall::Spawn { spec, as_continuation } => self.spawn(&spec, as_continuation).await?.as_str().into(),
-            JobCall::Inputs => written(&self.patience.ask(|| self.dispatcher.inputs(self.context, &self.job)).await?)?,
+            JobCall::Inputs => written(&self.retry.run(|| self.dispatcher.inputs(self.context, &self.job)).await?)?,
             JobCall::Slot => {
-                let slot = self.patience.ask(|| self.dispatcher.slot(self.context, &self.job)).await?;
+                let slot = self.retry.run(|| self.dispatcher.slot(self.context, &self.job)).await?;
                 slot.map_or(Value::Null, Value::from).into()
             }
         })

@@ -5,7 +5,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::mask::{Mask, Masker};
-use super::patience::Patience;
+use super::store_retry::StoreRetry;
 use crate::log_file::{self, LogDirectory, LogFile};
 use hero_engine::LogRecord;
 use hero_model::{JobError, JobId, LogLevel, Secrets, Timestamp, excerpt};
@@ -188,7 +188,7 @@ struct Stream {
 impl Stream {
     /// Appends lines, each once. Repeats while the store is away; the log limit of the job bounds what waits meanwhile.
     async fn append(&mut self, lines: Vec<(LogLevel, String)>) {
-        let (patience, has_tried) = (Patience::default(), AtomicBool::new(false));
+        let (retry, has_tried) = (StoreRetry::default(), AtomicBool::new(false));
         let (this, lines) = (&*self, &lines);
         let append = || async {
             // Lines that an earlier call wrote, although its answer was lost, are not written again.
@@ -196,7 +196,7 @@ impl Stream {
             let (written, last) = if tried { this.store.jobs().appended_to_log(&this.job, &this.last, lines).await? } else { (0, None) };
             Ok(this.store.jobs().append_log(&this.job, &lines[written..]).await?.or(last))
         };
-        let appended: Result<Option<String>, store::Error> = patience.ask(append).await;
+        let appended: Result<Option<String>, store::Error> = retry.run(append).await;
         match appended {
             Ok(Some(last)) => self.last = last,
             Ok(None) => {}

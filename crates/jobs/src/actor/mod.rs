@@ -11,7 +11,6 @@ mod host;
 mod job_log;
 mod lease;
 mod mask;
-mod patience;
 mod pool;
 mod prefetch;
 mod presence;
@@ -25,6 +24,7 @@ mod settings;
 mod spawn;
 mod status;
 mod stop_requests;
+mod store_retry;
 mod worker;
 
 pub use error::Error;

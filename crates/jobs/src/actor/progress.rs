@@ -6,7 +6,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::mask::Masker;
-use super::patience::Passing;
+use super::store_retry::Retryable;
 use hero_model::{JobId, Progress, excerpt};
 use hero_store::Store;
 
@@ -65,7 +65,7 @@ async fn tell(
             Ok(true) => {}
             Ok(false) => return,
             // Written as soon as possible, unless a newer one replaces it meanwhile.
-            Err(error) if error.passes() => {
+            Err(error) if error.is_retryable() => {
                 progress.mark_changed();
                 tokio::time::sleep(EVERY).await;
                 continue;

@@ -29,7 +29,7 @@ impl Asker {
             return Ok(());
         }
         // Another server may have granted it just now.
-        if let Err(error) = self.patience.ask(|| authority.follow()).await {
+        if let Err(error) = self.retry.run(|| authority.follow()).await {
             tracing::debug!(%error, job = %self.job, "what the caller of a job may do cannot be read now");
             return Err(format!("what identity {identity} may do cannot be read now, because Redis does not give it; try again"));
         }

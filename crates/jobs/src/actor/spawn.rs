@@ -90,7 +90,7 @@ impl Asker {
                 Ok(id) => Ok(id),
             }
         };
-        self.patience.ask(create).await
+        self.retry.run(create).await
     }
 
     /// Refuses a job that names jobs of other callers: it would see their outputs, and they would decide whether it
@@ -102,7 +102,7 @@ impl Asker {
         }
         let nobody = |caller: &str| matches!(caller, "" | JobSpec::ANONYMOUS);
         let is_own = |owner: &String| *owner == self.caller || (nobody(owner) && nobody(&self.caller));
-        if self.patience.ask(|| self.dispatcher.owners(self.context, &others)).await?.iter().flatten().all(is_own) {
+        if self.retry.run(|| self.dispatcher.owners(self.context, &others)).await?.iter().flatten().all(is_own) {
             return Ok(());
         }
         Err(Error::Invalid { param: "job", message: "names a job of another caller than that of the job that creates it".to_owned() })
@@ -110,12 +110,12 @@ impl Asker {
 
     /// Retries a child that an earlier attempt created, and that was given up because that attempt failed.
     async fn try_again(&self, id: &JobId) -> Result<(), Error> {
-        let job = self.patience.ask(|| self.dispatcher.job(self.context, id)).await?;
+        let job = self.retry.run(|| self.dispatcher.job(self.context, id)).await?;
         let given_up = job.status == Status::Error && job.error.is_some_and(|error| error.kind == ErrorKind::Prerequisite);
         if !given_up {
             return Ok(());
         }
-        match self.patience.ask(|| Box::pin(self.dispatcher.retry(self.context, id))).await {
+        match self.retry.run(|| Box::pin(self.dispatcher.retry(self.context, id))).await {
             Ok(_) | Err(Error::State { .. }) => Ok(()),
             Err(error) => Err(error),
         }

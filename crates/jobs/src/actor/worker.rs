@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::host::{Asker, JobHost};
 use super::job_log::JobLog;
-use super::patience::Patience;
 use super::settings::PoolSettings;
 use super::status::PoolStatus;
+use super::store_retry::StoreRetry;
 use crate::dispatch::Dispatcher;
 use hero_engine::{Child, EngineJob, environment};
 use hero_model::{Backoff, ErrorKind, JobError, Seconds, Secrets, exact};
@@ -195,7 +195,7 @@ impl Worker {
                 return ended;
             }
         };
-        let patience = Patience::default();
+        let retry = StoreRetry::default();
         let mut host = JobHost {
             log,
             asker: Asker {
@@ -207,7 +207,7 @@ impl Worker {
                 caller: run.caller_id.clone(),
                 asked: Arc::default(),
                 created: Arc::default(),
-                patience: patience.clone(),
+                retry: retry.clone(),
                 audit: self.settings.audit.clone(),
                 authority: self.settings.authority.clone(),
             },
@@ -230,7 +230,7 @@ impl Worker {
                 ended.end = match ran.result {
                     Ok(output) => AttemptEnd::Finished(output),
                     // The store was away, so the timeout is not the script's fault.
-                    Err(error) if error.kind == ErrorKind::Timeout && patience.waited(&self.store).await => {
+                    Err(error) if error.kind == ErrorKind::Timeout && retry.waited(&self.store).await => {
                         tracing::warn!(job = %job.job, attempt = job.attempt, "the time of a job was over while it waited for the store; it is requeued");
                         AttemptEnd::Requeued
                     }

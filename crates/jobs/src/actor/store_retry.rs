@@ -21,7 +21,7 @@ const ANSWERS: Duration = Duration::from_secs(1);
 ///
 /// Every call must be idempotent: it only reads, or it has the identity of its host call.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Patience(Arc<State>);
+pub(super) struct StoreRetry(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -31,29 +31,29 @@ struct State {
 }
 
 /// An error that may be temporary.
-pub(super) trait Passing {
+pub(super) trait Retryable {
     /// True if the call should be repeated.
-    fn passes(&self) -> bool;
+    fn is_retryable(&self) -> bool;
 
     /// True if the store is away.
     fn is_away(&self) -> bool;
 }
 
-impl Passing for store::Error {
-    fn passes(&self) -> bool {
+impl Retryable for store::Error {
+    fn is_retryable(&self) -> bool {
         // A full memory needs an operator, and a job can wait for that.
         self.may_pass() && !self.out_of_memory()
     }
 
     fn is_away(&self) -> bool {
-        self.passes()
+        self.is_retryable()
     }
 }
 
-impl Passing for Error {
-    fn passes(&self) -> bool {
+impl Retryable for Error {
+    fn is_retryable(&self) -> bool {
         match self {
-            Self::Store { source, .. } => source.passes(),
+            Self::Store { source, .. } => source.is_retryable(),
             // Other calls wait for the store, too.
             Self::Busy { .. } => true,
             _ => false,
@@ -61,21 +61,21 @@ impl Passing for Error {
     }
 
     fn is_away(&self) -> bool {
-        matches!(self, Self::Store { source, .. } if source.passes())
+        matches!(self, Self::Store { source, .. } if source.is_retryable())
     }
 }
 
-impl Patience {
+impl StoreRetry {
     /// Repeats a call until it succeeds, or fails with a permanent error.
-    pub(super) async fn ask<T, E: Passing, Asking>(&self, asking: impl Fn() -> Asking) -> Result<T, E>
+    pub(super) async fn run<T, E: Retryable, Call>(&self, call: impl Fn() -> Call) -> Result<T, E>
     where
-        Asking: Future<Output = Result<T, E>>,
+        Call: Future<Output = Result<T, E>>,
     {
         let mut times = 0;
         self.0.asks.store(true, Ordering::Relaxed);
         loop {
-            let answer = asking().await;
-            if !answer.as_ref().is_err_and(Passing::passes) {
+            let answer = call().await;
+            if !answer.as_ref().is_err_and(Retryable::is_retryable) {
                 self.0.asks.store(false, Ordering::Relaxed);
                 self.0.is_away.store(false, Ordering::Relaxed);
                 return answer;
