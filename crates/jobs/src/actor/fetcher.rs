@@ -30,13 +30,13 @@ const ENOUGH_ENDS: usize = 24;
 
 /// The operating mode of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Orders {
+pub(super) enum PoolMode {
     /// Takes jobs and runs them.
-    Work,
+    Running,
     /// Takes no jobs. Running jobs go on.
-    Pause,
+    Paused,
     /// Takes no jobs, and ends when the running jobs have ended.
-    Leave,
+    Draining,
 }
 
 /// Runs the pool: takes jobs, assigns them to actors, and records their ends. One fetch is under way at a time.
@@ -58,7 +58,7 @@ pub(super) struct Fetcher {
     direct_start: Arc<DirectStart>,
     started: mpsc::UnboundedReceiver<Claimed>,
     idle: watch::Sender<bool>,
-    orders: watch::Receiver<Orders>,
+    mode: watch::Receiver<PoolMode>,
     /// Whether there may be jobs in the queues, so that a fetch is worthwhile.
     may_have_jobs: bool,
     /// Whether there may be jobs in the queues of instances. They rarely have any, so a fetch looks there only then.
@@ -102,7 +102,7 @@ impl Fetcher {
         losses: mpsc::Receiver<(JobId, u32)>,
         wake_up: Arc<Notify>,
         idle: watch::Sender<bool>,
-        orders: watch::Receiver<Orders>,
+        mode: watch::Receiver<PoolMode>,
     ) -> Self {
         let labels = store.labels([("script_type", settings.script_type.to_string())]);
         let queues: Arc<[(String, usize)]> = store.queues().of_registrations(registrations).into();
@@ -126,7 +126,7 @@ impl Fetcher {
             losses,
             wake_up,
             idle,
-            orders,
+            mode,
             may_have_jobs: true,
             instances_may_have_jobs: true,
             asked_for: 0,
@@ -145,7 +145,7 @@ impl Fetcher {
         let mut poll = tokio::time::interval(POLL);
         let (mut stop_by, mut requeued): (Option<Instant>, bool) = (None, false);
         loop {
-            let takes = stop_by.is_none() && *self.orders.borrow() == Orders::Work;
+            let takes = stop_by.is_none() && *self.mode.borrow() == PoolMode::Running;
             if takes {
                 self.actors.assign();
             } else {
@@ -179,7 +179,7 @@ impl Fetcher {
             }
             let is_idle = self.actors.leases().len() == 0;
             self.idle.send_if_modified(|idle| std::mem::replace(idle, is_idle) != is_idle);
-            let leaves = stop_by.is_some() || *self.orders.borrow() == Orders::Leave;
+            let leaves = stop_by.is_some() || *self.mode.borrow() == PoolMode::Draining;
             if leaves && nothing_on_its_way && call.is_none() && self.actors.ends.is_empty() && self.actors.is_idle() {
                 return;
             }
@@ -208,7 +208,7 @@ impl Fetcher {
                     self.look_everywhere();
                     self.unsure |= self.reconciler.has_more_to_compare();
                 }
-                Ok(()) = self.orders.changed() => self.look_everywhere(),
+                Ok(()) = self.mode.changed() => self.look_everywhere(),
                 () = shutdown.cancelled(), if stop_by.is_none() => stop_by = Some(Instant::now() + self.settings.grace),
                 () = at(stop_by), if stop_by.is_some() && !requeued => {
                     requeued = true;

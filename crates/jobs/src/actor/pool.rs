@@ -6,7 +6,7 @@ use tokio_util::task::TaskTracker;
 
 use super::Error;
 use super::actor_set::{ActorSet, StartWorker};
-use super::fetcher::{Fetcher, Orders};
+use super::fetcher::{Fetcher, PoolMode};
 use super::lease::{HeldLeases, Renewer};
 use super::presence::{Heartbeat, claim_registrations, release_registrations};
 use super::queue_watcher::{watch_queue, watched_queues};
@@ -28,7 +28,7 @@ pub struct Pool {
     pub status: Arc<PoolStatus>,
     /// The registrations of its actors.
     pub registrations: Vec<Registration>,
-    orders: watch::Sender<Orders>,
+    mode: watch::Sender<PoolMode>,
     tasks: TaskTracker,
 }
 
@@ -62,7 +62,7 @@ impl Pool {
         let (leases, tasks) = (HeldLeases::default(), TaskTracker::new());
         let (reports, incoming) = mpsc::channel(registrations.len().max(1) * 4);
         let (idle, idles) = watch::channel(false);
-        let (orders, ordered) = watch::channel(Orders::Work);
+        let (mode, mode_changes) = watch::channel(PoolMode::Running);
         let wake_up = store.wake_ups().register(&settings.script_type);
 
         let start_worker: StartWorker = {
@@ -115,7 +115,7 @@ impl Pool {
 
         let actors = ActorSet::new(&registrations, start_worker, settings.side_by_side, leases, status.clone())
             .recorded(settings.audit.clone(), store.context());
-        let fetcher = Fetcher::new(store.clone(), settings.clone(), &registrations, actors, incoming, losses, wake_up, idle, ordered);
+        let fetcher = Fetcher::new(store.clone(), settings.clone(), &registrations, actors, incoming, losses, wake_up, idle, mode_changes);
         let held = registrations.clone();
         tasks.spawn(async move {
             fetcher.run(shutdown).await;
@@ -124,16 +124,16 @@ impl Pool {
             release_registrations(&store, &held, &presence).await;
         });
         tasks.close();
-        Ok(Self { settings, status, registrations, orders, tasks })
+        Ok(Self { settings, status, registrations, mode, tasks })
     }
 
     /// Makes the actors stop or resume taking jobs. Running jobs go on.
     pub fn pause(&self, paused: bool) {
-        self.orders.send_if_modified(|orders| {
-            let then = if paused { Orders::Pause } else { Orders::Work };
-            let may = *orders != Orders::Leave && *orders != then;
+        self.mode.send_if_modified(|mode| {
+            let then = if paused { PoolMode::Paused } else { PoolMode::Running };
+            let may = *mode != PoolMode::Draining && *mode != then;
             if may {
-                *orders = then;
+                *mode = then;
             }
             may
         });
@@ -141,7 +141,7 @@ impl Pool {
 
     /// Makes the actors take no more jobs, and end when their running jobs have ended, however long that takes.
     pub fn leave(&self) {
-        self.orders.send_replace(Orders::Leave);
+        self.mode.send_replace(PoolMode::Draining);
     }
 
     /// Waits until all tasks of the pool have ended, after shutdown or [`leave`](Self::leave).
