@@ -22,7 +22,7 @@ use hero_store::{self as store, Store};
 /// Context, caller and rights are fixed here. A compromised engine can ask for no more than a script of its pool.
 pub(super) struct JobHost {
     pub(super) log: JobLog,
-    pub(super) asker: Asker,
+    pub(super) calling_job: CallingJob,
     pub(super) capabilities: Vec<Capability>,
     /// The files, processes and connections of the job.
     pub(super) resources: Arc<AttemptResources>,
@@ -31,7 +31,7 @@ pub(super) struct JobHost {
 
 /// The job that makes a host call, and its caller.
 #[derive(Clone)]
-pub(super) struct Asker {
+pub(super) struct CallingJob {
     pub(super) dispatcher: Dispatcher,
     pub(super) store: Store,
     pub(super) context: ContextId,
@@ -65,12 +65,12 @@ impl Host for JobHost {
             self.tell(progress);
             return Box::pin(std::future::ready(Ok(Value::Null.into())));
         }
-        let (asker, resources) = (self.asker.clone(), self.resources.clone());
+        let (calling_job, resources) = (self.calling_job.clone(), self.resources.clone());
         Box::pin(async move {
-            asker.may(uses, name).await?;
+            calling_job.may(uses, name).await?;
             match host_call {
-                HostCall::Objects(call) => asker.of_objects(call).await.map_err(|error| told(&error, uses)),
-                HostCall::Jobs(call) => asker.of_jobs(call).await.map_err(|error| told(&error, uses)),
+                HostCall::Objects(call) => calling_job.of_objects(call).await.map_err(|error| told(&error, uses)),
+                HostCall::Jobs(call) => calling_job.of_jobs(call).await.map_err(|error| told(&error, uses)),
                 HostCall::Resource(call) => resources.answer(call).await,
                 HostCall::Progress(_) => Ok(Value::Null.into()),
             }
@@ -80,7 +80,7 @@ impl Host for JobHost {
 
 impl JobHost {
     fn tell(&mut self, progress: Progress) {
-        let Asker { store, job, claim, .. } = &self.asker;
+        let CallingJob { store, job, claim, .. } = &self.calling_job;
         let new = || ProgressTeller::new(store.clone(), job.clone(), *claim, self.log.masker());
         self.progress.get_or_insert_with(new).say(progress);
     }
@@ -99,7 +99,7 @@ impl JobHost {
     }
 }
 
-impl Asker {
+impl CallingJob {
     async fn of_objects(&self, call: ObjectCall) -> Result<Json, Error> {
         let (job, number) = (self.job.clone(), self.asked.fetch_add(1, Ordering::Relaxed));
         let (call, host_call) = (&call, &store::HostCallId { job, claim: self.claim, number });

@@ -1,6 +1,6 @@
 //! The check whether the caller of a job may make the host calls of its script.
 
-use super::host::Asker;
+use super::host::CallingJob;
 use hero_access::{Allowed, Concern, Permission, lacking};
 use hero_audit::{Outcome, Record, Who};
 use hero_engine::Use;
@@ -18,7 +18,7 @@ pub fn script_right(uses: Use, context: ContextId, job: &JobId) -> (Permission, 
     }
 }
 
-impl Asker {
+impl CallingJob {
     /// Checks whether the caller of the job may make this host call, or returns the missing permission. The job may
     /// always read itself and the outputs of its prerequisites.
     pub(super) async fn may(&self, uses: Use, name: &'static str) -> Result<(), String> {

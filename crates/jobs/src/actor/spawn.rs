@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::de::IgnoredAny;
 
-use super::host::Asker;
+use super::host::CallingJob;
 use crate::dispatch::{Error, check_relations};
 use hero_audit::{self as audit, Record, Who};
 use hero_model::{ErrorKind, JobId, JobSpec, Json, Status, without_position};
@@ -14,7 +14,7 @@ use hero_model::{ErrorKind, JobId, JobSpec, Json, Status, without_position};
 /// Maximum number of jobs that an attempt may create.
 const MOST_CREATED: u32 = 1000;
 
-impl Asker {
+impl CallingJob {
     /// Creates a relative of the job and starts it. It waits for this job by itself.
     pub(super) async fn spawn(&self, spec: &Json, as_continuation: bool) -> Result<JobId, Error> {
         let wrong = |message: String| Error::Invalid { param: "job", message };

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::host::{Asker, JobHost};
+use super::host::{CallingJob, JobHost};
 use super::job_log::JobLog;
 use super::settings::PoolSettings;
 use super::status::PoolStatus;
@@ -198,7 +198,7 @@ impl Worker {
         let retry = StoreRetry::default();
         let mut host = JobHost {
             log,
-            asker: Asker {
+            calling_job: CallingJob {
                 dispatcher: self.dispatcher.clone(),
                 store: self.store.clone(),
                 context: self.store.context(),
