@@ -122,7 +122,7 @@ impl ActorSet {
                 self.actors[actor].ready(worker);
                 None
             }
-            Report::Rests { actor, worker } => {
+            Report::EngineIdle { actor, worker } => {
                 self.actors[actor].rest(worker);
                 None
             }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::job_log::JobLog;
-use super::progress::ProgressTeller;
+use super::progress::ProgressWriter;
 use super::store_retry::StoreRetry;
 use crate::dispatch::{Dispatcher, Error, Room};
 use hero_access::Authority;
@@ -26,7 +26,7 @@ pub(super) struct JobHost {
     pub(super) capabilities: Vec<Capability>,
     /// The files, processes and connections of the job.
     pub(super) resources: Arc<AttemptResources>,
-    pub(super) progress: Option<ProgressTeller>,
+    pub(super) progress: Option<ProgressWriter>,
 }
 
 /// The job that makes a host call, and its caller.
@@ -62,7 +62,7 @@ impl Host for JobHost {
         }
         let (uses, name) = (host_call.uses(), host_call.name());
         if let HostCall::Progress(progress) = host_call {
-            self.tell(progress);
+            self.set_progress(progress);
             return Box::pin(std::future::ready(Ok(Value::Null.into())));
         }
         let (calling_job, resources) = (self.calling_job.clone(), self.resources.clone());
@@ -79,10 +79,10 @@ impl Host for JobHost {
 }
 
 impl JobHost {
-    fn tell(&mut self, progress: Progress) {
+    fn set_progress(&mut self, progress: Progress) {
         let CallingJob { store, job, claim, .. } = &self.calling_job;
-        let new = || ProgressTeller::new(store.clone(), job.clone(), *claim, self.log.masker());
-        self.progress.get_or_insert_with(new).say(progress);
+        let new = || ProgressWriter::new(store.clone(), job.clone(), *claim, self.log.masker());
+        self.progress.get_or_insert_with(new).set(progress);
     }
 
     /// Waits until log and progress are written and no process is left. Returns whether there was a log, and the

@@ -20,20 +20,20 @@ const LOOKED_AT: usize = 4096;
 const FLUSH: Duration = Duration::from_secs(5);
 
 /// Writes the progress of a job: the newest value, at most twice a second, and always the last.
-pub(super) struct ProgressTeller {
+pub(super) struct ProgressWriter {
     newest: watch::Sender<Option<Progress>>,
     ending: CancellationToken,
     task: JoinHandle<()>,
 }
 
-impl ProgressTeller {
+impl ProgressWriter {
     pub(super) fn new(store: Store, job: JobId, claim: u32, masker: Masker) -> Self {
         let ((newest, progress), ending) = (watch::channel(None), CancellationToken::new());
-        Self { newest, task: tokio::spawn(tell(store, job, claim, masker, progress, ending.clone())), ending }
+        Self { newest, task: tokio::spawn(write(store, job, claim, masker, progress, ending.clone())), ending }
     }
 
     /// Writes this progress, unless a newer one replaces it first.
-    pub(super) fn say(&self, progress: Progress) {
+    pub(super) fn set(&self, progress: Progress) {
         self.newest.send_replace(Some(progress));
     }
 
@@ -49,7 +49,7 @@ impl ProgressTeller {
     }
 }
 
-async fn tell(
+async fn write(
     store: Store,
     job: JobId,
     claim: u32,

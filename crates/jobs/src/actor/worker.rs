@@ -32,8 +32,8 @@ pub(super) struct Work {
 pub(super) enum Report {
     /// Its engine is ready.
     Ready { actor: usize, worker: usize },
-    /// Its idle engine has ended. It starts again for the next job.
-    Rests { actor: usize, worker: usize },
+    /// Its engine was idle and has ended. Another one starts for the next job.
+    EngineIdle { actor: usize, worker: usize },
     /// A job ended. `ready` is true if the worker can take the next one at once.
     Done { actor: usize, worker: usize, ended: Box<Ended>, ran: Duration, ready: bool },
     /// The worker panicked and has ended.
@@ -96,7 +96,7 @@ impl Worker {
                         () = tokio::time::sleep(idle), if !idle.is_zero() && self.worker == 0 && self.actor > 0 => {
                             drop((engine, successor));
                             self.status.engine_ended(self.actor, self.worker);
-                            if self.reports.send(Report::Rests { actor: self.actor, worker: self.worker }).await.is_err() {
+                            if self.reports.send(Report::EngineIdle { actor: self.actor, worker: self.worker }).await.is_err() {
                                 return;
                             }
                             self.next = self.work.recv().await;

@@ -82,7 +82,7 @@ fn finished() -> AttemptEnd {
 #[test]
 fn an_actor_whose_engine_would_have_to_start_is_the_last_choice() {
     let (mut pool, first, second) = (TestPool::of(2), Claimed { actor_index: 1, ..job(false) }, job(false));
-    pool.actors.handle_report(Report::Rests { actor: 1, worker: 0 }, Timestamp::local());
+    pool.actors.handle_report(Report::EngineIdle { actor: 1, worker: 0 }, Timestamp::local());
     pool.take(&first);
     assert!(pool.work(0).is_some_and(|work| work.job.job == first.job) && pool.work(1).is_none(), "the other one was awake");
     pool.take(&second);
