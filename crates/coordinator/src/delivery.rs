@@ -51,7 +51,7 @@ pub(super) struct Delivery {
     pub(super) dispatcher: Dispatcher,
     pub(super) key: NodeKey,
     /// The name of this server among the servers that send messages of its contexts.
-    pub(super) hand: String,
+    pub(super) sender: String,
     pub(super) routes: Arc<Routes>,
     pub(super) inbound: Arc<Inbound>,
     /// The places that do not answer.

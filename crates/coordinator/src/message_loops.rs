@@ -58,7 +58,7 @@ pub struct MessageLoopSettings {
 pub struct MessageLoops {
     dispatcher: Dispatcher,
     key: NodeKey,
-    hand: String,
+    sender: String,
     routes: Arc<Routes>,
     inbound: Arc<Inbound>,
     wakes: Wakes,
@@ -77,8 +77,8 @@ impl MessageLoops {
         let trusted = nodes.iter().filter_map(|node| Some((node.key.clone()?, node.name.clone()))).collect();
         let routes = Arc::new(Routes::new(key.public(), nodes, mycelium.clone(), kept, tell));
         let inbound = Arc::new(Inbound { dispatcher: dispatcher.clone(), authority, key: key.clone(), trusted });
-        let hand = key.hand();
-        let this = Self { dispatcher, key, hand, routes, inbound, wakes, ack, result, shutdown, tasks: TaskTracker::new() };
+        let sender = key.sender_name();
+        let this = Self { dispatcher, key, sender, routes, inbound, wakes, ack, result, shutdown, tasks: TaskTracker::new() };
         if let Some(bus) = mycelium {
             this.fetch(bus, None, ROUND, Duration::from_millis(10), None, &this.shutdown);
         }
@@ -103,7 +103,7 @@ impl MessageLoops {
             store: Store::clone(&store),
             dispatcher: self.dispatcher.clone(),
             key: self.key.clone(),
-            hand: self.hand.clone(),
+            sender: self.sender.clone(),
             routes: Arc::clone(&self.routes),
             inbound: Arc::clone(&self.inbound),
             silence: Silence::default(),
@@ -112,11 +112,11 @@ impl MessageLoops {
             ack: self.ack,
             result: self.result,
         };
-        let (store, hand, ended) = (delivery.store.clone(), self.hand.clone(), ended.clone());
+        let (store, sender, ended) = (delivery.store.clone(), self.sender.clone(), ended.clone());
         self.tasks.spawn(async move {
             service::run(Outgoing::new(Arc::new(delivery), wake), ended).await;
             // Where that fails, others wait until it has been silent for long.
-            drop(timeout(LEAVING, store.messages().leave(&hand)).await);
+            drop(timeout(LEAVING, store.messages().leave(&sender)).await);
         });
     }
 

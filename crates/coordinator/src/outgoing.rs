@@ -72,7 +72,7 @@ pub(super) struct Outgoing {
     opened: Option<Instant>,
     /// The tasks that open connections.
     opening: JoinSet<()>,
-    flying: JoinSet<(MessageKey, Delivered)>,
+    deliveries: JoinSet<(MessageKey, Delivered)>,
     /// The messages whose stops are being sent to the other side.
     stopping: JoinSet<(MessageKey, StopTold)>,
     in_flight: HashSet<MessageKey>,
@@ -84,7 +84,7 @@ pub(super) struct Outgoing {
 
 impl Outgoing {
     pub(super) fn new(delivery: Arc<Delivery>, wake: Arc<Notify>) -> Self {
-        let node = delivery.hand.clone();
+        let node = delivery.sender.clone();
         let (runners, in_flight, failed, for_owners) = Default::default();
         Self {
             delivery,
@@ -100,7 +100,7 @@ impl Outgoing {
             looked: None,
             opened: None,
             opening: JoinSet::new(),
-            flying: JoinSet::new(),
+            deliveries: JoinSet::new(),
             stopping: JoinSet::new(),
             in_flight,
             failed,
@@ -143,9 +143,9 @@ impl Outgoing {
     /// Warns of other node keys: any server of a context may take what comes for it, and each signs for all of them.
     async fn warn_of_other_nodes(&self) -> Result<(), Error> {
         let (context, own) = (self.delivery.store.context(), self.delivery.key.name());
-        let hands = self.delivery.store.messages().sending_nodes().await?;
+        let senders = self.delivery.store.messages().sending_nodes().await?;
         let others: BTreeSet<&str> =
-            hands.iter().map(|hand| hand.split('-').next().unwrap_or(hand)).filter(|other| *other != own).collect();
+            senders.iter().map(|sender| sender.split('-').next().unwrap_or(sender)).filter(|other| *other != own).collect();
         for other in others {
             tracing::warn!(
                 %context, %other, %own,
@@ -227,10 +227,10 @@ impl Outgoing {
     }
 
     /// Records the outcomes of messages that were being sent. Returns true if there were any.
-    async fn land(&mut self) -> Result<bool, Error> {
-        let mut landed = false;
-        while let Some(done) = self.flying.try_join_next() {
-            landed = true;
+    async fn settle_deliveries(&mut self) -> Result<bool, Error> {
+        let mut settled_any = false;
+        while let Some(done) = self.deliveries.try_join_next() {
+            settled_any = true;
             // A message whose task panicked is sent again, as after the death of this process.
             let Ok((key, delivered)) = done else {
                 self.in_flight.clear();
@@ -267,9 +267,9 @@ impl Outgoing {
                 let context = self.delivery.store.context();
                 tracing::warn!(message = %key, %context, "the other side was not told that a job was stopped, which may run on there: {why}");
             }
-            landed |= self.delivery.store.messages().settle_stop(key, &told).await?;
+            settled_any |= self.delivery.store.messages().settle_stop(key, &told).await?;
         }
-        Ok(landed)
+        Ok(settled_any)
     }
 
     /// Returns the time that a message rests after a failure. It grows each time, unless `rest` gives it.
@@ -306,31 +306,31 @@ impl Outgoing {
     }
 
     async fn round(&mut self) -> Result<Duration, Error> {
-        let mut moved = self.land().await?;
+        let mut moved = self.settle_deliveries().await?;
         self.look_for_runners().await?;
         moved |= self.send_jobs().await?;
         let store = &self.delivery.store;
-        let tended = store.messages().tend(&self.node, IN_HAND).await?;
-        moved |= tended.moved;
-        if tended.unread > 0 {
-            moved |= unless_full(self.make_jobs(tended.unread).await)?;
+        let work = store.messages().tend(&self.node, IN_HAND).await?;
+        moved |= work.moved;
+        if work.unread > 0 {
+            moved |= unless_full(self.make_jobs(work.unread).await)?;
         }
-        for key in tended.stops {
+        for key in work.stops {
             // Further stops come again in a later round.
             if self.stopping.len() < IN_HAND {
                 let delivery = Arc::clone(&self.delivery);
                 self.stopping.spawn(async move { (key, delivery.tell_stop(key).await) });
             }
         }
-        for key in tended.in_hand.into_iter().rev() {
+        for key in work.in_hand.into_iter().rev() {
             if self.in_flight.insert(key) {
                 let (delivery, last) = (Arc::clone(&self.delivery), self.failed.get(&key).map(|rest| rest.why.clone()));
-                self.flying.spawn(async move { (key, delivery.deliver(key, last).await) });
+                self.deliveries.spawn(async move { (key, delivery.deliver(key, last).await) });
             }
         }
         Ok(if moved {
             BUSY
-        } else if !(self.flying.is_empty() && self.stopping.is_empty()) || tended.unanswered > 0 {
+        } else if !(self.deliveries.is_empty() && self.stopping.is_empty()) || work.unanswered > 0 {
             AWAITING
         } else if !self.runners.is_empty() {
             self.next_look.duration_since(Instant::now()).max(WITH_RUNNERS)

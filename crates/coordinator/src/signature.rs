@@ -45,7 +45,7 @@ impl NodeKey {
 
     /// Returns a name for one server of this node among those that send messages: several servers may share a key, each
     /// with its own name.
-    pub fn hand(&self) -> String {
+    pub fn sender_name(&self) -> String {
         format!("{}-{:08x}", self.name(), rand::random::<u32>())
     }
 

@@ -128,8 +128,8 @@ impl Messages<'_> {
     }
 
     /// Leaves the messages that a server was sending to the next server that checks, which may be the same one.
-    pub async fn leave(self, hand: &str) -> Result<(), Error> {
-        self.0.commands.call(redis::cmd("ZADD").arg(self.0.keys.nodes()).arg("XX").arg(0).arg(hand)).await
+    pub async fn leave(self, sender: &str) -> Result<(), Error> {
+        self.0.commands.call(redis::cmd("ZADD").arg(self.0.keys.nodes()).arg("XX").arg(0).arg(sender)).await
     }
 
     /// Returns the results of the prerequisites of a job that came in a message, as the message has them; nothing for any other job.
