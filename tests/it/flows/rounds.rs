@@ -59,7 +59,7 @@ impl Ground {
                 Advanced::More(_) => {}
                 other => panic!("{action:?}: {other:?}"),
             }
-            advanced = self.advance(FlowAction::On).await;
+            advanced = self.advance(FlowAction::Continue).await;
         }
     }
 
@@ -73,7 +73,7 @@ impl Ground {
             if self.field("busy").await == busy && self.field(how_far).await.parse::<u32>().is_ok_and(|at| at > 0) {
                 return;
             }
-            assert!(matches!(self.advance(FlowAction::On).await, Advanced::More(_)));
+            assert!(matches!(self.advance(FlowAction::Continue).await, Advanced::More(_)));
         }
         panic!("it is not {busy}");
     }
@@ -128,13 +128,13 @@ async fn no_call_does_much_with_a_flow_of_a_thousand_jobs() {
     ground.goes_on(1000).await;
     assert_eq!(ground.finish(FlowAction::Stop).await, FlowStatus::Error);
     ground.runs_again(999).await;
-    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Started);
+    assert_eq!(ground.finish(FlowAction::Continue).await, FlowStatus::Started);
     ground.goes_on(1).await;
     ground.stop_job(999).await;
-    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Error);
+    assert_eq!(ground.finish(FlowAction::Continue).await, FlowStatus::Error);
     ground.is_over().await;
     ground.finish(FlowAction::Delete).await;
-    assert_eq!(ground.advance(FlowAction::On).await, Advanced::Missing);
+    assert_eq!(ground.advance(FlowAction::Continue).await, Advanced::Missing);
     assert!(ground.lives().await.iter().all(|seconds| *seconds == -2));
 }
 
@@ -145,7 +145,7 @@ async fn what_was_begun_goes_on_whichever_round_was_the_last_of_a_killed_server(
         for (action, ended) in [(FlowAction::Stop, true), (FlowAction::Retry, false)] {
             ground.advance(action).await;
             for _ in 1..rounds {
-                ground.advance(FlowAction::On).await;
+                ground.advance(FlowAction::Continue).await;
             }
             // Others see that nobody goes on; then an end may still have to wait.
             for _ in 0..2 {
@@ -193,25 +193,25 @@ async fn a_flow_that_is_about_to_end_goes_on_with_a_job_that_runs_again_and_lose
     ground.advance(FlowAction::Stop).await;
     ground.until_half_way("ending", "at").await;
     ground.runs_again(0).await;
-    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Started);
+    assert_eq!(ground.finish(FlowAction::Continue).await, FlowStatus::Started);
     ground.goes_on(1).await;
     ground.stop_job(0).await;
-    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Error);
+    assert_eq!(ground.finish(FlowAction::Continue).await, FlowStatus::Error);
     ground.is_over().await;
     // However often somebody has a job of it run again, it ends once a second at most.
     ground.runs_again(1).await;
-    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Started);
+    assert_eq!(ground.finish(FlowAction::Continue).await, FlowStatus::Started);
     ground.store.clock().advance(Duration::from_secs(6));
     ground.stop_job(1).await;
-    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Error);
+    assert_eq!(ground.finish(FlowAction::Continue).await, FlowStatus::Error);
     ground.runs_again(1).await;
-    ground.finish(FlowAction::On).await;
+    ground.finish(FlowAction::Continue).await;
     ground.stop_job(1).await;
     let ends_after: i64 = ground.field("ends_after").await.parse().unwrap();
     let is_early = ground.store.clock().now().as_millis() < ends_after;
-    let advanced = ground.advance(FlowAction::On).await;
+    let advanced = ground.advance(FlowAction::Continue).await;
     assert!(matches!(advanced, Advanced::Later(_)) || !is_early, "{advanced:?}");
-    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Error);
+    assert_eq!(ground.finish(FlowAction::Continue).await, FlowStatus::Error);
     ground.is_over().await;
 }
 
@@ -225,11 +225,11 @@ async fn what_changes_while_the_jobs_of_a_flow_are_counted_counts() {
     let _: i64 = ground.redis.run(&["HSET", "flow:1", "open", "77", "failed", "5"]).await;
     ground.runs_again(0).await;
     ground.runs_again(299).await;
-    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Started);
+    assert_eq!(ground.finish(FlowAction::Continue).await, FlowStatus::Started);
     assert_eq!((ground.field("open").await, ground.field("failed").await), ("2".into(), "298".into()));
     ground.stop_job(0).await;
     ground.stop_job(299).await;
-    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Error);
+    assert_eq!(ground.finish(FlowAction::Continue).await, FlowStatus::Error);
     assert_eq!((ground.field("open").await, ground.field("failed").await), ("0".into(), "300".into()));
 }
 
@@ -243,7 +243,7 @@ async fn told_of_each(stopped_first: bool, jobs: Value) -> BTreeMap<String, (Str
     let finish = async |action| {
         let mut advanced = store.flows().advance(flow, action).await.unwrap();
         while matches!(advanced, Advanced::More(_)) {
-            advanced = store.flows().advance(flow, FlowAction::On).await.unwrap();
+            advanced = store.flows().advance(flow, FlowAction::Continue).await.unwrap();
         }
     };
     finish(FlowAction::Start).await;
@@ -257,7 +257,7 @@ async fn told_of_each(stopped_first: bool, jobs: Value) -> BTreeMap<String, (Str
     if !stopped_first {
         release().await;
     }
-    finish(FlowAction::On).await;
+    finish(FlowAction::Continue).await;
     release().await;
     let stored = store.flows().get(flow).await.unwrap().unwrap();
     assert!(stored.summary.status.is_final(), "{:?}", stored.summary.status);
@@ -307,7 +307,7 @@ async fn what_waits_for_a_job_that_was_stopped_with_its_flow_is_stopped_in_every
     assert_eq!(last().await.error, None, "the first round does not come so far");
     while store.jobs().release_relatives(128).await.unwrap() {}
     while matches!(advanced, Advanced::More(_)) {
-        advanced = store.flows().advance(flow, FlowAction::On).await.unwrap();
+        advanced = store.flows().advance(flow, FlowAction::Continue).await.unwrap();
     }
     assert_eq!(last().await.error.unwrap().kind, hero::model::ErrorKind::Stopped);
 }

@@ -97,7 +97,7 @@ impl Whole {
         store.queues().fetch(&hero::store::Fetch { script_type: &sal, ends: &[], actors: &actors, queues: &served }).await.unwrap();
         store.queues().list().await.unwrap();
         store.maintenance().evict("2001010101", 0, false).await.unwrap();
-        store.flows().advance("900".parse().unwrap(), hero::store::FlowAction::On).await.unwrap();
+        store.flows().advance("900".parse().unwrap(), hero::store::FlowAction::Continue).await.unwrap();
         store.messages().get_all(&["message:7:900".parse().unwrap()]).await.unwrap();
         store.maintenance().name_spoilt().await.unwrap();
         let named: BTreeSet<String> = store.health().spoilt_keys().into_iter().collect();

@@ -82,7 +82,7 @@ async fn drive(store: &Store, flow: FlowId, action: FlowAction) -> Result<Advanc
         if !matches!(advanced, Advanced::More(_)) {
             break;
         }
-        advanced = match store.flows().advance(flow, FlowAction::On).await.map_err(failed)? {
+        advanced = match store.flows().advance(flow, FlowAction::Continue).await.map_err(failed)? {
             // It was deleted meanwhile, or this deleted it.
             Advanced::Missing => return Ok(advanced),
             advanced => advanced,

@@ -48,7 +48,7 @@ impl Flows {
         for flow in gone {
             // Removes the entry of a flow whose retention has ended. A flow that is being created or deleted keeps its
             // entry.
-            drive(&store, flow, FlowAction::On).await?;
+            drive(&store, flow, FlowAction::Continue).await?;
         }
         let flows = flows.into_iter().filter(|flow| caller.is_none_or(|caller| flow.caller_id == caller));
         Ok(FlowPage { flows: flows.collect(), next_cursor: next.map(|score| score.to_string()) })

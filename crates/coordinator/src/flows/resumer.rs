@@ -38,7 +38,7 @@ impl Resumer {
 
     /// Continues one flow. If that fails, postpones it, unless Redis fails altogether.
     async fn go_on(&mut self, flow: FlowId) -> Result<(), super::Error> {
-        let Err(error) = drive(&self.store, flow, FlowAction::On).await else {
+        let Err(error) = drive(&self.store, flow, FlowAction::Continue).await else {
             self.failing.remove(&flow);
             return Ok(());
         };
@@ -58,7 +58,7 @@ impl Resumer {
         let before = self.walked_to.unwrap_or(Score::HIGHEST);
         let (_, gone, next) = self.store.flows().before(before, WALK.1).await?;
         for flow in gone {
-            self.store.flows().advance(flow, FlowAction::On).await?;
+            self.store.flows().advance(flow, FlowAction::Continue).await?;
         }
         self.walked_to = next;
         self.walked_at = Instant::now();

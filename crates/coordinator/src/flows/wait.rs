@@ -63,7 +63,7 @@ impl Flows {
 
     /// Continues the operation on a flow whose jobs have all ended. Returns true if the flow has ended with it.
     async fn ends(&self, context: ContextId, flow: FlowId) -> Result<bool, Error> {
-        let advanced = drive(&*self.store(context).await?, flow, FlowAction::On).await?;
+        let advanced = drive(&*self.store(context).await?, flow, FlowAction::Continue).await?;
         Ok(matches!(advanced, Advanced::Done(status) if status.is_final()))
     }
 

@@ -23,7 +23,7 @@ pub enum FlowAction {
     /// Delete the jobs and the flow.
     Delete,
     /// Continue the current action.
-    On,
+    Continue,
 }
 
 impl FlowAction {
@@ -35,7 +35,7 @@ impl FlowAction {
             Self::Stop => "stop",
             Self::Retry => "retry",
             Self::Delete => "delete",
-            Self::On => "on",
+            Self::Continue => "on",
         }
     }
 }
@@ -45,7 +45,7 @@ impl FlowAction {
 pub enum Advanced {
     /// The action is complete.
     Done(FlowStatus),
-    /// The action is not complete: call again with [`FlowAction::On`].
+    /// The action is not complete: call again with [`FlowAction::Continue`].
     More(FlowStatus),
     /// The action is not complete, but must wait: a queue is full, or the flow has just ended. The servers continue it.
     Later(FlowStatus),
