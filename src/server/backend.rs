@@ -120,7 +120,7 @@ impl Backend {
         of_dispatch.longest_scripts = settings.contexts.iter().map(|context| (*context, longest(context))).collect();
         let dispatcher = Dispatcher::new(stores.clone(), of_dispatch);
         let authority = Authority::with_logins_of(stores.clone(), token_key(settings, purpose)?, settings.login_lifetime);
-        dispatcher.ask_of_callers(authority.clone());
+        dispatcher.set_callers(authority.clone());
         let elsewhere = settings.context_endpoints.iter().map(|endpoint| endpoint.context).collect();
         authority.list_own(&elsewhere).await.context("cannot list the contexts")?;
         if purpose == Purpose::Server {

@@ -123,8 +123,8 @@ async fn serve(
     let app = App {
         dispatcher: backend.dispatcher.clone(),
         authority: backend.authority.clone(),
-        runners: Runners::new(backend.dispatcher.clone()).knowing(known.clone()),
-        messages: Messages::new(backend.dispatcher.clone(), wakes).knowing(known).pinging(pinger),
+        runners: Runners::new(backend.dispatcher.clone()).with_destinations(known.clone()),
+        messages: Messages::new(backend.dispatcher.clone(), wakes).with_destinations(known).with_pinger(pinger),
         probes: Probes { readiness: Arc::new(readiness), metrics: Arc::new(move || metrics.render()) },
         details: Arc::new(details),
         drain: drain(backend, shutdown.clone()),

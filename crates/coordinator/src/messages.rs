@@ -33,13 +33,13 @@ impl Messages {
 
     /// Returns the same interface, which refuses unknown destinations at once.
     #[must_use]
-    pub fn knowing(self, known: Destinations) -> Self {
+    pub fn with_destinations(self, known: Destinations) -> Self {
         Self { known: Some(known), ..self }
     }
 
     /// Returns the same interface, which can ping addresses.
     #[must_use]
-    pub fn pinging(self, pinger: Pinger) -> Self {
+    pub fn with_pinger(self, pinger: Pinger) -> Self {
         Self { pinger: Some(pinger), ..self }
     }
 

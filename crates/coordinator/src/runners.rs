@@ -25,7 +25,7 @@ impl Runners {
 
     /// Returns the same interface, which refuses unknown destinations at once.
     #[must_use]
-    pub fn knowing(self, known: Destinations) -> Self {
+    pub fn with_destinations(self, known: Destinations) -> Self {
         Self { known: Some(known), ..self }
     }
 

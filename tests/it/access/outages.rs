@@ -110,9 +110,9 @@ async fn no_run_of_a_schedule_is_lost_while_it_cannot_be_read_who_has_which_righ
     // Its schedules can be read all the same.
     let store = towns.home.plan().of(ELSEWHERE).store().await;
     let dispatcher = dispatcher([store.clone()], towns.home.directory());
-    dispatcher.ask_of_callers(authority.clone());
+    dispatcher.set_callers(authority.clone());
     let asked = Arc::new(OnceLock::from(authority.clone()));
-    let mut scheduler = Scheduler::new(store.clone()).asking(asked);
+    let mut scheduler = Scheduler::new(store.clone()).with_callers(asked);
     let job = JobSpec { context_id: ELSEWHERE, caller_id: Some(caller.clone()), ..spec("1") };
     let end_at = Some(store.clock().now().plus(Duration::from_secs(150)));
     let (every, missed, overlap) = (Seconds::new(60.0), Missed::All, Overlap::Allow);

@@ -96,7 +96,7 @@ impl Town {
         for context in house.dispatcher.contexts() {
             message_loops.serve(context, &shutdown);
         }
-        let messages = Messages::new(house.dispatcher.clone(), wakes).pinging(message_loops.pinger());
+        let messages = Messages::new(house.dispatcher.clone(), wakes).with_pinger(message_loops.pinger());
         let runners = Runners::new(house.dispatcher.clone());
         Self { house, key: key.clone(), messages, runners, authority, _message_loops: shutdown.drop_guard() }
     }

@@ -62,7 +62,7 @@ impl ActorSet {
     }
 
     /// Returns the set with an audit log, which gets the attempts of jobs of this context.
-    pub(super) fn recorded(self, audit: Audit, context: ContextId) -> Self {
+    pub(super) fn with_audit(self, audit: Audit, context: ContextId) -> Self {
         Self { audit: (audit, context), ..self }
     }
 

@@ -114,7 +114,7 @@ impl Pool {
         }
 
         let actors = ActorSet::new(&registrations, start_worker, settings.side_by_side, leases, status.clone())
-            .recorded(settings.audit.clone(), store.context());
+            .with_audit(settings.audit.clone(), store.context());
         let fetcher = Fetcher::new(store.clone(), settings.clone(), &registrations, actors, incoming, losses, wake_up, idle, mode_changes);
         let held = registrations.clone();
         tasks.spawn(async move {

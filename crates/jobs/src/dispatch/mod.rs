@@ -169,7 +169,7 @@ impl Dispatcher {
     /// Makes schedules end whose callers were deleted, and skip runs while their callers may not create jobs. Only the
     /// first call has an effect.
     #[doc(hidden)]
-    pub fn ask_of_callers(&self, callers: Authority) {
+    pub fn set_callers(&self, callers: Authority) {
         // A second one would know the same identities.
         let _ = self.0.callers.set(callers);
     }
@@ -230,9 +230,9 @@ impl Dispatcher {
         let (store, pressure) = (state.store(), &state.pressure);
         let run = |service| tasks.spawn(service);
         run(boxed(Promoter::new(store.clone()), shutdown));
-        let scheduler = Scheduler::new(store.clone()).minding(pressure.clone()).recorded(self.0.settings.audit.clone());
-        run(boxed(scheduler.asking(self.0.callers.clone()), shutdown));
-        run(boxed(Reaper::new(store.clone()).recorded(self.0.settings.audit.clone()), shutdown));
+        let scheduler = Scheduler::new(store.clone()).with_pressure(pressure.clone()).with_audit(self.0.settings.audit.clone());
+        run(boxed(scheduler.with_callers(self.0.callers.clone()), shutdown));
+        run(boxed(Reaper::new(store.clone()).with_audit(self.0.settings.audit.clone()), shutdown));
         run(boxed(Releaser::new(store.clone()), shutdown));
         run(boxed(Indexer::new(store.clone()), shutdown));
         run(boxed(Surveyor::new(store.clone()), shutdown));

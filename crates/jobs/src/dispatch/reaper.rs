@@ -26,7 +26,7 @@ impl Reaper {
     }
 
     /// Returns the reaper with an audit log, which gets the attempts whose servers died.
-    pub(super) fn recorded(self, audit: Audit) -> Self {
+    pub(super) fn with_audit(self, audit: Audit) -> Self {
         Self { audit, ..self }
     }
 }

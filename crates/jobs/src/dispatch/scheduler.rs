@@ -61,19 +61,19 @@ impl Scheduler {
     }
 
     /// Returns the scheduler with a memory limit: it creates no jobs while Redis is nearly full.
-    pub(super) fn minding(self, pressure: Arc<Pressure>) -> Self {
+    pub(super) fn with_pressure(self, pressure: Arc<Pressure>) -> Self {
         Self { pressure, ..self }
     }
 
     /// Returns the scheduler with an audit log for its jobs.
-    pub(super) fn recorded(self, audit: Audit) -> Self {
+    pub(super) fn with_audit(self, audit: Audit) -> Self {
         Self { audit, ..self }
     }
 
     /// Returns the scheduler with a check of callers: it ends schedules of deleted callers, and fires none whose
     /// callers may not create jobs.
     #[doc(hidden)]
-    pub fn asking(self, callers: Arc<OnceLock<Authority>>) -> Self {
+    pub fn with_callers(self, callers: Arc<OnceLock<Authority>>) -> Self {
         Self { callers, ..self }
     }
 
