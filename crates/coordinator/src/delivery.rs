@@ -54,11 +54,11 @@ pub(super) struct Delivery {
     pub(super) sender: String,
     pub(super) routes: Arc<Routes>,
     pub(super) inbound: Arc<Inbound>,
-    /// The places that do not answer.
+    /// The remote contexts that do not answer.
     pub(super) silence: Silence,
-    /// The nodes at places whose node is not configured.
+    /// The nodes at remote contexts whose node is not configured.
     pub(super) receivers: Receivers,
-    /// The places that are being told of stops.
+    /// The remote contexts that are being told of stops.
     pub(super) telling: Telling,
     /// The timeouts for the other side: to store a job, and then to return its result.
     pub(super) ack: Duration,
@@ -160,15 +160,15 @@ impl Delivery {
         let Some(Destination { address, target, receiver }) = self.destination(stored).await? else {
             return Ok(self.inbound.take_here(&self.envelope(key, stored, self.store.context(), None).await?).await);
         };
-        let place: RemoteContext = (address.as_str().to_owned(), target);
+        let remote: RemoteContext = (address.as_str().to_owned(), target);
         let sending = async {
             let mut envelope = self.envelope(key, stored, target, receiver.as_ref()).await?;
             match self.routes.find(&self.store, &address, target).await? {
                 Route::Here => Ok(self.inbound.take_here(&envelope).await),
-                Route::Bus(bus, to) => match self.hand_over(&*bus, &to, &place, &mut envelope).await {
+                Route::Bus(bus, to) => match self.hand_over(&*bus, &to, &remote, &mut envelope).await {
                     Err(HandOverError::Bus(BusError::TooLarge { size, limit })) if envelope.message_type == MessageType::Result => {
                         let mut envelope = self.without_output(key, envelope, size, limit).await?;
-                        Ok(self.hand_over(&*bus, &to, &place, &mut envelope).await?)
+                        Ok(self.hand_over(&*bus, &to, &remote, &mut envelope).await?)
                     }
                     delivered => Ok(delivered?),
                 },
@@ -180,34 +180,34 @@ impl Delivery {
                 sent => sent,
             }
         };
-        self.try_at(&place, "messages have not arrived yet, and are sent again until their timeout_ack", trying).await
+        self.try_at(&remote, "messages have not arrived yet, and are sent again until their timeout_ack", trying).await
     }
 
-    /// Sends something to a place, unless the place is left alone, and notes whether it answers. `consequence` is logged
-    /// when it stops answering.
+    /// Sends something to a remote context, unless that is left alone, and notes whether it answers. `consequence` is
+    /// logged when it stops answering.
     pub(super) async fn try_at(
         &self,
-        place: &RemoteContext,
+        remote: &RemoteContext,
         consequence: &str,
         sending: impl Future<Output = Result<Receipt, Obstacle>>,
     ) -> Result<Receipt, Obstacle> {
         let began = Instant::now();
-        self.silence.may_try(place, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
+        self.silence.may_try(remote, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
         match sending.await {
             Ok(receipt) => {
-                self.silence.answered(place);
-                self.routes.answered(place);
+                self.silence.answered(remote);
+                self.routes.answered(remote);
                 Ok(receipt)
             }
             Err(Obstacle::Unanswered(why)) => {
-                let (rest, is_news) = self.silence.keeps_silent(place, began, &why, Instant::now());
+                let (rest, is_news) = self.silence.keeps_silent(remote, began, &why, Instant::now());
                 if is_news {
-                    tracing::warn!(context = %self.store.context(), address = %place.0, target_context = %place.1, "{consequence}: {why}");
+                    tracing::warn!(context = %self.store.context(), address = %remote.0, target_context = %remote.1, "{consequence}: {why}");
                 }
                 Err(Obstacle::Silent(why, rest))
             }
             Err(obstacle) => {
-                self.silence.leave(place);
+                self.silence.leave(remote);
                 Err(obstacle)
             }
         }
@@ -218,10 +218,10 @@ impl Delivery {
         &self,
         bus: &dyn Bus,
         to: &str,
-        place: &RemoteContext,
+        remote: &RemoteContext,
         envelope: &mut Envelope,
     ) -> Result<Receipt, HandOverError> {
-        let transmission = Transmission { key: &self.key, bus, to, place, patience: PATIENCE };
+        let transmission = Transmission { key: &self.key, bus, to, remote, patience: PATIENCE };
         transmission.hand_over(envelope, &self.receivers).await
     }
 

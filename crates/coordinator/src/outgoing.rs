@@ -68,7 +68,7 @@ pub(super) struct Outgoing {
     served: Option<RunnerId>,
     next_look: Instant,
     looked: Option<Instant>,
-    /// The time at which the connections to places of awaited results were last opened.
+    /// The time at which the connections to remote contexts of awaited results were last opened.
     opened: Option<Instant>,
     /// The tasks that open connections.
     opening: JoinSet<()>,
@@ -109,7 +109,8 @@ impl Outgoing {
         }
     }
 
-    /// Reads the runners again if one has changed, and keeps the connections open to places of awaited results.
+    /// Reads the runners again if one has changed, and keeps the connections open to the remote contexts of awaited
+    /// results.
     async fn look_for_runners(&mut self) -> Result<(), Error> {
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return Ok(());
@@ -117,7 +118,7 @@ impl Outgoing {
         self.looked = Some(Instant::now());
         let delivery = Arc::clone(&self.delivery);
         let revision = delivery.store.runners().revision().await?;
-        let mut places = Vec::new();
+        let mut remotes = Vec::new();
         if revision.is_none() || self.revision != Some(revision) {
             self.runners = self.read_runners().await?;
             if self.revision.is_none() && !(self.runners.is_empty() && delivery.routes.nodes.is_empty()) {
@@ -130,13 +131,13 @@ impl Outgoing {
                 let register = || delivery.store.wake_ups().register(script_type);
                 self.arrivals.entry(script_type.clone()).or_insert_with(register);
             }
-            places.extend(self.runners.iter().filter_map(|runner| Some((runner.address.clone()?, runner.target_context))));
+            remotes.extend(self.runners.iter().filter_map(|runner| Some((runner.address.clone()?, runner.target_context))));
         }
         if self.opened.is_none_or(|opened| opened.elapsed() >= delivery.routes.look_again()) {
-            places.extend(delivery.store.messages().awaited_places().await?);
+            remotes.extend(delivery.store.messages().awaited_places().await?);
             self.opened = Some(Instant::now());
         }
-        self.open(places);
+        self.open(remotes);
         Ok(())
     }
 
@@ -167,11 +168,11 @@ impl Outgoing {
         }
     }
 
-    /// Opens the connections to places, after those that are being opened. A place that cannot be reached is tried again
-    /// with the next message or check.
-    fn open(&mut self, places: Vec<(Address, ContextId)>) {
+    /// Opens the connections to remote contexts, after those that are being opened. One that cannot be reached is tried
+    /// again with the next message or check.
+    fn open(&mut self, remotes: Vec<(Address, ContextId)>) {
         while self.opening.try_join_next().is_some() {}
-        if places.is_empty() || self.opening.len() >= AT_ONCE {
+        if remotes.is_empty() || self.opening.len() >= AT_ONCE {
             return;
         }
         let delivery = Arc::clone(&self.delivery);
@@ -180,7 +181,7 @@ impl Outgoing {
                 let delivery = &delivery;
                 async move { drop(delivery.routes.find(&delivery.store, &address, context).await) }
             };
-            futures_util::stream::iter(places).map(open).buffer_unordered(AT_ONCE).collect::<()>().await;
+            futures_util::stream::iter(remotes).map(open).buffer_unordered(AT_ONCE).collect::<()>().await;
         });
     }
 
@@ -245,7 +246,7 @@ impl Outgoing {
                 Delivered::Later { why, rest, most } => {
                     if self.failed.get(&key).is_none_or(|before| before.why != why) {
                         let context = self.delivery.store.context();
-                        // A place that does not answer is logged once for all its messages.
+                        // A remote context that does not answer is logged once for all its messages.
                         if rest.is_none() {
                             tracing::warn!(message = %key, %context, "a message has not arrived yet, and is sent again until its timeout_ack: {why}");
                         }

@@ -12,11 +12,11 @@ use super::remote_connections::RemoteContext;
 use super::signature::NodeKey;
 use hero_model::SignerKey;
 
-/// Maximum number of places whose node is remembered.
+/// Maximum number of remote contexts whose node is remembered.
 const MOST: usize = 1000;
 
-/// The nodes that have answered at places whose node is not configured. The first one counts, until another one
-/// answers.
+/// The nodes that have answered at remote contexts whose node is not configured. The first one counts, until another
+/// one answers.
 #[derive(Default)]
 pub(super) struct Receivers(Mutex<HashMap<RemoteContext, SignerKey>>);
 
@@ -25,20 +25,20 @@ impl Receivers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn at(&self, place: &RemoteContext) -> Option<SignerKey> {
-        self.all().get(place).cloned()
+    fn at(&self, remote: &RemoteContext) -> Option<SignerKey> {
+        self.all().get(remote).cloned()
     }
 
-    fn know(&self, place: &RemoteContext, node: SignerKey) {
+    fn know(&self, remote: &RemoteContext, node: SignerKey) {
         let mut all = self.all();
         if all.len() >= MOST {
             all.clear();
         }
-        all.insert(place.clone(), node);
+        all.insert(remote.clone(), node);
     }
 
-    fn forget(&self, place: &RemoteContext) {
-        self.all().remove(place);
+    fn forget(&self, remote: &RemoteContext) {
+        self.all().remove(remote);
     }
 }
 
@@ -65,20 +65,20 @@ pub(super) struct Transmission<'a> {
     pub(super) bus: &'a dyn Bus,
     /// The destination, as the bus identifies it.
     pub(super) to: &'a str,
-    pub(super) place: &'a RemoteContext,
+    pub(super) remote: &'a RemoteContext,
     /// Timeout for the bus.
     pub(super) patience: Duration,
 }
 
 impl Transmission<'_> {
-    /// Hands over an envelope that names its receiver, and returns the receipt. If no node is configured for the place,
-    /// asks the place first: an envelope without a receiver is accepted by no node.
+    /// Hands over an envelope that names its receiver, and returns the receipt. If no node is configured for the remote
+    /// context, asks the remote context first: an envelope without a receiver is accepted by no node.
     pub(super) async fn hand_over(&self, envelope: &mut Envelope, receivers: &Receivers) -> Result<Receipt, HandOverError> {
         let is_told = envelope.to.is_some();
         if !is_told && envelope.public_key != self.key.public() {
             return Err(HandOverError::Unnamed);
         }
-        if let Some(known) = receivers.at(self.place).filter(|_| !is_told) {
+        if let Some(known) = receivers.at(self.remote).filter(|_| !is_told) {
             self.name(envelope, known)?;
         }
         let receipt = self.deliver(envelope).await?;
@@ -88,11 +88,11 @@ impl Transmission<'_> {
         }
         // Another node is there now. It is named when the envelope is sent again.
         if envelope.to.is_some() {
-            receivers.forget(self.place);
+            receivers.forget(self.remote);
             return Ok(receipt);
         }
         self.name(envelope, receipt.node.clone())?;
-        receivers.know(self.place, receipt.node);
+        receivers.know(self.remote, receipt.node);
         self.deliver(envelope).await
     }
 

@@ -82,9 +82,9 @@ impl RemoteConnections {
     /// unused for long, and among these the one that was unused for longest. A context that has its share replaces one
     /// of its own. A context below its share may replace any connection of a context above its share, even one in use.
     /// Returns `None` if all candidates may be in use.
-    pub(super) fn to(&self, from: ContextId, place: RemoteContext, now: Instant) -> Option<Arc<RemoteConnection>> {
+    pub(super) fn to(&self, from: ContextId, remote: RemoteContext, now: Instant) -> Option<Arc<RemoteConnection>> {
         let mut all = self.all();
-        if let Some(connection) = all.get(&place) {
+        if let Some(connection) = all.get(&remote) {
             connection.touch(now);
             return Some(Arc::clone(connection));
         }
@@ -103,18 +103,19 @@ impl RemoteConnections {
                 Some((ranks.iter().rposition(|applies| *applies)?, idle))
             };
             let giving = all.iter().filter(|(_, connection)| !has_share || connection.from == from);
-            let (_, place) = giving.filter_map(|(place, connection)| Some((worth(connection)?, place))).max_by_key(|(worth, _)| *worth)?;
-            let place = place.clone();
-            all.remove(&place);
+            let (_, remote) =
+                giving.filter_map(|(remote, connection)| Some((worth(connection)?, remote))).max_by_key(|(worth, _)| *worth)?;
+            let remote = remote.clone();
+            all.remove(&remote);
         }
         let connection = Arc::new(RemoteConnection::new(from, now));
-        all.insert(place, Arc::clone(&connection));
+        all.insert(remote, Arc::clone(&connection));
         Some(connection)
     }
 
-    /// Notes that a place answers.
-    pub(super) fn answered(&self, place: &RemoteContext) {
-        if let Some(connection) = self.all().get(place) {
+    /// Notes that a remote context answers.
+    pub(super) fn answered(&self, remote: &RemoteContext) {
+        if let Some(connection) = self.all().get(remote) {
             connection.is_answered.store(true, Ordering::Relaxed);
         }
     }
@@ -129,7 +130,7 @@ impl RemoteConnections {
 mod tests {
     use super::*;
 
-    fn place(n: u32) -> RemoteContext {
+    fn remote(n: u32) -> RemoteContext {
         ("redis://h".to_owned(), ContextId(n))
     }
 
@@ -137,8 +138,8 @@ mod tests {
 
     /// A connection that answers.
     fn answering(connections: &RemoteConnections, from: ContextId, n: u32, now: Instant) -> Arc<RemoteConnection> {
-        let connection = connections.to(from, place(n), now).unwrap();
-        connections.answered(&place(n));
+        let connection = connections.to(from, remote(n), now).unwrap();
+        connections.answered(&remote(n));
         connection
     }
 
@@ -146,19 +147,19 @@ mod tests {
     async fn an_unused_connection_makes_room_for_another_and_one_in_use_does_not() {
         let (connections, now) = (RemoteConnections::default(), Instant::now());
         let mut held: Vec<Arc<RemoteConnection>> = (0..256).map(|n| answering(&connections, FROM, n, now)).collect();
-        assert!(connections.to(FROM, place(256), now + IN_USE / 2).is_none(), "all may be in use");
+        assert!(connections.to(FROM, remote(256), now + IN_USE / 2).is_none(), "all may be in use");
         let later = now + IN_USE;
         for n in 1..256 {
-            connections.to(FROM, place(n), later).unwrap();
+            connections.to(FROM, remote(n), later).unwrap();
         }
         let first = held.swap_remove(0).end();
         assert!(!first.is_cancelled());
         held.push(answering(&connections, FROM, 256, later));
         assert!(first.is_cancelled(), "what listens there ends");
-        assert!(connections.to(FROM, place(0), later).is_none());
+        assert!(connections.to(FROM, remote(0), later).is_none());
         // A connection that failed is replaced at once.
         let failed = held.pop().unwrap().end();
-        held.push(connections.to(FROM, place(0), later).unwrap());
+        held.push(connections.to(FROM, remote(0), later).unwrap());
         assert!(failed.is_cancelled());
     }
 
@@ -168,11 +169,11 @@ mod tests {
         let answers: Vec<Arc<RemoteConnection>> = (0..100).map(|n| answering(&connections, FROM, n, now)).collect();
         // Each of them is in use.
         let silent: Vec<Arc<RemoteConnection>> =
-            (100..256).map(|n| connections.to(FROM, place(n), now + Duration::from_millis(n.into())).unwrap()).collect();
-        let held = connections.to(ContextId(1), place(256), now + IN_USE * 2);
+            (100..256).map(|n| connections.to(FROM, remote(n), now + Duration::from_millis(n.into())).unwrap()).collect();
+        let held = connections.to(ContextId(1), remote(256), now + IN_USE * 2);
         assert!(held.is_some() && silent.len() == 156);
-        assert!(connections.all().get(&place(100)).is_none(), "the one that was unused for longest");
-        assert!((0..100).all(|n| connections.all().contains_key(&place(n))) && answers.len() == 100);
+        assert!(connections.all().get(&remote(100)).is_none(), "the one that was unused for longest");
+        assert!((0..100).all(|n| connections.all().contains_key(&remote(n))) && answers.len() == 100);
     }
 
     #[tokio::test]
@@ -180,8 +181,8 @@ mod tests {
         let (connections, now, other) = (RemoteConnections::default(), Instant::now(), ContextId(1));
         let mut held: Vec<Arc<RemoteConnection>> = (0..256).map(|n| answering(&connections, FROM, n, now)).collect();
         held.extend((0..64).map(|n| answering(&connections, other, 1000 + n, now)));
-        assert!(connections.to(other, place(2000), now).is_none(), "it has its share");
-        assert!(connections.to(FROM, place(2000), now).is_none(), "it has more than that");
+        assert!(connections.to(other, remote(2000), now).is_none(), "it has its share");
+        assert!(connections.to(FROM, remote(2000), now).is_none(), "it has more than that");
         let of_other = connections.all().values().filter(|connection| connection.from == other).count();
         assert_eq!((of_other, connections.all().len()), (SHARE, MOST));
     }
@@ -189,7 +190,7 @@ mod tests {
     #[tokio::test]
     async fn a_connection_that_was_unused_for_long_is_closed() {
         let (connections, now, kept) = (RemoteConnections::default(), Instant::now(), Duration::from_secs(600));
-        let (one, two) = (connections.to(FROM, place(1), now).unwrap(), connections.to(FROM, place(2), now).unwrap());
+        let (one, two) = (connections.to(FROM, remote(1), now).unwrap(), connections.to(FROM, remote(2), now).unwrap());
         two.touch(now + kept / 2);
         connections.drop_unused(kept, now + kept);
         let (ended, stays) = (one.end(), two.end());

@@ -77,9 +77,9 @@ impl Routes {
         self.connections.drop_unused(self.kept, Instant::now());
     }
 
-    /// Notes that a place answers.
-    pub(super) fn answered(&self, place: &RemoteContext) {
-        self.connections.answered(place);
+    /// Notes that a remote context answers.
+    pub(super) fn answered(&self, remote: &RemoteContext) {
+        self.connections.answered(remote);
     }
 
     /// Finds the route from a context of this server to an address.

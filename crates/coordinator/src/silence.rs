@@ -1,5 +1,5 @@
-//! Places that do not answer: only one message at a time tries such a place again, so that messages for it do not delay
-//! others.
+//! Remote contexts that do not answer: only one message at a time tries such a context again, so that messages for it
+//! do not delay others.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,19 +9,20 @@ use tokio::time::Instant;
 
 use super::remote_connections::RemoteContext;
 
-/// Time that a place is left alone, at first and at most.
+/// Time that a remote context is left alone, at first and at most.
 const FIRST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(30);
 /// Timeout of a trial. After it another message may try.
 const TRIAL: Duration = Duration::from_secs(30);
 /// Maximum time that messages rest while another one tries.
 const MEANWHILE: Duration = Duration::from_secs(5);
-/// Maximum number of stops that are being sent to a place at once, so that a silent place leaves room for others.
+/// Maximum number of stops that are being sent to a remote context at once, so that a silent one leaves room for
+/// others.
 const MOST_THERE: usize = 32;
-/// Maximum number of places that are remembered.
+/// Maximum number of remote contexts that are remembered.
 const MOST: usize = 10_000;
 
-/// A place that did not answer.
+/// A remote context that did not answer.
 struct SendBackoff {
     /// The start and the length of its rest.
     since: Instant,
@@ -31,16 +32,16 @@ struct SendBackoff {
     why: String,
 }
 
-/// The places that do not answer.
+/// The remote contexts that do not answer.
 #[derive(Default)]
 pub(super) struct Silence(Mutex<HashMap<RemoteContext, SendBackoff>>);
 
 impl Silence {
-    /// Checks whether a message may be sent to a place. If not, returns the time to rest and the last error of the
-    /// place.
-    pub(super) fn may_try(&self, place: &RemoteContext, now: Instant) -> Result<(), (Duration, String)> {
+    /// Checks whether a message may be sent to a remote context. If not, returns the time to rest and the last
+    /// error of that context.
+    pub(super) fn may_try(&self, remote: &RemoteContext, now: Instant) -> Result<(), (Duration, String)> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(rest) = all.get_mut(place) else { return Ok(()) };
+        let Some(rest) = all.get_mut(remote) else { return Ok(()) };
         let until = rest.since + rest.length;
         if now < until {
             return Err((until - now, rest.why.clone()));
@@ -52,23 +53,23 @@ impl Silence {
         Ok(())
     }
 
-    /// Lets another message try a place, because this one does not.
-    pub(super) fn leave(&self, place: &RemoteContext) {
-        if let Some(rest) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(place) {
+    /// Lets another message try a remote context, because this one does not.
+    pub(super) fn leave(&self, remote: &RemoteContext) {
+        if let Some(rest) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(remote) {
             rest.trial = None;
         }
     }
 
-    /// Notes that a place answered.
-    pub(super) fn answered(&self, place: &RemoteContext) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(place);
+    /// Notes that a remote context answered.
+    pub(super) fn answered(&self, remote: &RemoteContext) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(remote);
     }
 
-    /// Notes that a place did not answer to an attempt that began at `began`. Returns the time that it is left alone,
-    /// and whether this failure, with this reason, is new.
-    pub(super) fn keeps_silent(&self, place: &RemoteContext, began: Instant, why: &str, now: Instant) -> (Duration, bool) {
+    /// Notes that a remote context did not answer to an attempt that began at `began`. Returns the time that it is left
+    /// alone, and whether this failure, with this reason, is new.
+    pub(super) fn keeps_silent(&self, remote: &RemoteContext, began: Instant, why: &str, now: Instant) -> (Duration, bool) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MOST && !all.contains_key(place) {
+        if all.len() >= MOST && !all.contains_key(remote) {
             all.retain(|_, rest| now < rest.since + rest.length);
             while all.len() >= MOST {
                 let Some(other) = all.keys().next().cloned() else { break };
@@ -76,8 +77,8 @@ impl Silence {
             }
         }
         let first = || SendBackoff { since: now, length: FIRST, trial: None, why: why.to_owned() };
-        let is_news = all.get(place).is_none_or(|rest| began >= rest.since && rest.why != why);
-        let rest = all.entry(place.clone()).or_insert_with(first);
+        let is_news = all.get(remote).is_none_or(|rest| began >= rest.since && rest.why != why);
+        let rest = all.entry(remote.clone()).or_insert_with(first);
         // An attempt that was already under way does not extend the rest.
         if began >= rest.since && rest.since != now {
             *rest = SendBackoff { length: (rest.length * 2).min(LONGEST), ..first() };
@@ -86,21 +87,21 @@ impl Silence {
     }
 }
 
-/// The number of stops that are being sent to each place.
+/// The number of stops that are being sent to each remote context.
 #[derive(Default)]
 pub(super) struct Telling(Mutex<HashMap<RemoteContext, usize>>);
 
-/// A stop that is being sent to a place.
+/// A stop that is being sent to a remote context.
 pub(super) struct OnItsWay<'a>(&'a Telling, RemoteContext);
 
 impl Telling {
-    /// Starts sending a stop to a place, unless the maximum number of stops is being sent there.
-    pub(super) fn begin(&self, place: &RemoteContext) -> Option<OnItsWay<'_>> {
+    /// Starts sending a stop to a remote context, unless the maximum number of stops is being sent there.
+    pub(super) fn begin(&self, remote: &RemoteContext) -> Option<OnItsWay<'_>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let many = all.entry(place.clone()).or_default();
+        let many = all.entry(remote.clone()).or_default();
         (*many < MOST_THERE).then(|| {
             *many += 1;
-            OnItsWay(self, place.clone())
+            OnItsWay(self, remote.clone())
         })
     }
 }
@@ -123,33 +124,33 @@ mod tests {
     use hero_model::ContextId;
 
     #[tokio::test]
-    async fn one_message_at_a_time_tries_a_silent_place_and_each_trial_in_vain_doubles_its_rest() {
-        let (silence, place, began) = (Silence::default(), ("redis://h".to_owned(), ContextId(0)), Instant::now());
-        assert!(silence.may_try(&place, began).is_ok() && silence.may_try(&place, began).is_ok());
+    async fn one_message_at_a_time_tries_a_silent_remote_context_and_each_trial_in_vain_doubles_its_rest() {
+        let (silence, remote, began) = (Silence::default(), ("redis://h".to_owned(), ContextId(0)), Instant::now());
+        assert!(silence.may_try(&remote, began).is_ok() && silence.may_try(&remote, began).is_ok());
         let now = began + Duration::from_secs(10);
-        assert_eq!(silence.keeps_silent(&place, began, "dead", now), (FIRST, true));
+        assert_eq!(silence.keeps_silent(&remote, began, "dead", now), (FIRST, true));
         let later = now + FIRST / 5;
-        assert_eq!(silence.keeps_silent(&place, began, "dead", later), (FIRST, false), "that was under way already");
-        assert_eq!(silence.may_try(&place, later).unwrap_err().1, "dead");
+        assert_eq!(silence.keeps_silent(&remote, began, "dead", later), (FIRST, false), "that was under way already");
+        assert_eq!(silence.may_try(&remote, later).unwrap_err().1, "dead");
         let mut now = now + FIRST;
         for length in [FIRST * 2, FIRST * 4] {
-            assert!(silence.may_try(&place, now).is_ok());
-            assert!(silence.may_try(&place, now).is_err(), "another one tries");
+            assert!(silence.may_try(&remote, now).is_ok());
+            assert!(silence.may_try(&remote, now).is_err(), "another one tries");
             let over = now + Duration::from_secs(10);
-            assert_eq!(silence.keeps_silent(&place, now, "dead", over), (length, false), "that is known");
+            assert_eq!(silence.keeps_silent(&remote, now, "dead", over), (length, false), "that is known");
             now = over + length;
         }
         // The first message does not try after all, and the outcome of the next is never reported.
-        assert!(silence.may_try(&place, now).is_ok());
-        silence.leave(&place);
-        assert!(silence.may_try(&place, now).is_ok() && silence.may_try(&place, now + TRIAL).is_ok());
-        silence.answered(&place);
-        assert!(silence.may_try(&place, now).is_ok() && silence.may_try(&place, now).is_ok());
-        assert!(silence.keeps_silent(&place, now, "dead", now).1, "it answered since");
+        assert!(silence.may_try(&remote, now).is_ok());
+        silence.leave(&remote);
+        assert!(silence.may_try(&remote, now).is_ok() && silence.may_try(&remote, now + TRIAL).is_ok());
+        silence.answered(&remote);
+        assert!(silence.may_try(&remote, now).is_ok() && silence.may_try(&remote, now).is_ok());
+        assert!(silence.keeps_silent(&remote, now, "dead", now).1, "it answered since");
     }
 
     #[tokio::test]
-    async fn one_place_more_than_may_be_known_makes_none_but_one_forgotten() {
+    async fn one_remote_context_more_than_may_be_known_makes_none_but_one_forgotten() {
         let (silence, now) = (Silence::default(), Instant::now());
         for n in 0..=u32::try_from(MOST).unwrap() {
             silence.keeps_silent(&("redis://h".to_owned(), ContextId(n)), now, "dead", now);
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn of_stops_for_one_place_so_many_are_on_their_way_that_there_is_room_for_others() {
+    fn of_stops_for_one_remote_context_so_many_are_on_their_way_that_there_is_room_for_others() {
         let (telling, [one, other]) = (Telling::default(), ["redis://a", "redis://b"].map(|url| (url.to_owned(), ContextId(0))));
         let mut sent: Vec<_> = (0..MOST_THERE).filter_map(|_| telling.begin(&one)).collect();
         assert_eq!(sent.len(), MOST_THERE);

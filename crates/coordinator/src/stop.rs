@@ -20,7 +20,7 @@ const LONGEST: u32 = 24 * 3600;
 /// Time that an unacknowledged stop rests, at first and at most.
 const FIRST_REST: Duration = Duration::from_millis(250);
 const LONGEST_REST: Duration = Duration::from_secs(30);
-/// Time that stops rest if too many are being sent to one place.
+/// Time that stops rest if too many are being sent to one remote context.
 const MEANWHILE: Duration = Duration::from_secs(1);
 
 impl Delivery {
@@ -54,18 +54,18 @@ impl Delivery {
     async fn try_to_tell(&self, key: MessageKey, stored: &StoredMessage, since: Timestamp, life: u32) -> Result<Receipt, Obstacle> {
         let nowhere = || Obstacle::Final("its message has no address".into());
         let Destination { address, target, receiver } = self.destination(stored).await?.ok_or_else(nowhere)?;
-        let place: RemoteContext = (address.as_str().to_owned(), target);
+        let remote: RemoteContext = (address.as_str().to_owned(), target);
         let receiver = stored.to.clone().or(receiver).or_else(|| of_node(stored.receiver_key.as_ref()));
         let mut envelope = self.stop_envelope(key, stored, target, receiver, since, life)?;
         let full = || Obstacle::Silent("others are on their way there".into(), MEANWHILE);
-        let _on_its_way = self.telling.begin(&place).ok_or_else(full)?;
+        let _on_its_way = self.telling.begin(&remote).ok_or_else(full)?;
         let sending = async {
             match self.routes.find(&self.store, &address, target).await? {
                 Route::Here => Ok(self.inbound.take_here(&envelope).await),
-                Route::Bus(bus, to) => Ok(self.hand_over(&*bus, &to, &place, &mut envelope).await?),
+                Route::Bus(bus, to) => Ok(self.hand_over(&*bus, &to, &remote, &mut envelope).await?),
             }
         };
-        self.try_at(&place, "jobs were stopped that are away, and who has them is told again", sending).await
+        self.try_at(&remote, "jobs were stopped that are away, and who has them is told again", sending).await
     }
 
     /// Builds the envelope of a stop. It has its own nonce, the same however often it is sent.
