@@ -23,7 +23,7 @@ const MOST_THERE: usize = 32;
 const MOST: usize = 10_000;
 
 /// A remote context that did not answer.
-struct SendBackoff {
+struct RemoteBackoff {
     /// The start and the length of its rest.
     since: Instant,
     length: Duration,
@@ -34,7 +34,7 @@ struct SendBackoff {
 
 /// The remote contexts that do not answer.
 #[derive(Default)]
-pub(super) struct Silence(Mutex<HashMap<RemoteContext, SendBackoff>>);
+pub(super) struct Silence(Mutex<HashMap<RemoteContext, RemoteBackoff>>);
 
 impl Silence {
     /// Checks whether a message may be sent to a remote context. If not, returns the time to rest and the last
@@ -76,12 +76,12 @@ impl Silence {
                 all.remove(&other);
             }
         }
-        let first = || SendBackoff { since: now, length: FIRST, trial: None, why: why.to_owned() };
+        let first = || RemoteBackoff { since: now, length: FIRST, trial: None, why: why.to_owned() };
         let is_news = all.get(remote).is_none_or(|rest| began >= rest.since && rest.why != why);
         let rest = all.entry(remote.clone()).or_insert_with(first);
         // An attempt that was already under way does not extend the rest.
         if began >= rest.since && rest.since != now {
-            *rest = SendBackoff { length: (rest.length * 2).min(LONGEST), ..first() };
+            *rest = RemoteBackoff { length: (rest.length * 2).min(LONGEST), ..first() };
         }
         ((rest.since + rest.length).saturating_duration_since(now).max(FIRST), is_news)
     }

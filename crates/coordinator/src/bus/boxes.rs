@@ -3,7 +3,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
-use super::{Bus, BusError, LONGEST, Received, pass_over, timed, written};
+use super::{Bus, BusError, LONGEST, ReceivedEnvelope, pass_over, timed, written};
 use crate::envelope::{Envelope, Kind};
 use crate::receipt::{NoReceipt, Receipt};
 use hero_model::{ContextId, SignerKey};
@@ -86,7 +86,7 @@ impl Bus for Boxes {
         }))
     }
 
-    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Received>, BusError>> {
+    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<ReceivedEnvelope>, BusError>> {
         Box::pin(async move {
             let until = Instant::now() + wait;
             loop {
@@ -94,7 +94,7 @@ impl Bus for Boxes {
                 if !envelopes.is_empty() || Instant::now() + LATER > until {
                     let received = |(id, envelope): (String, Result<String, usize>)| {
                         let envelope = envelope.map_err(|size| BusError::TooLarge { size, limit: LONGEST });
-                        Received { id, from: None, envelope }
+                        ReceivedEnvelope { id, from: None, envelope }
                     };
                     return Ok(envelopes.into_iter().map(received).collect());
                 }
@@ -103,7 +103,7 @@ impl Bus for Boxes {
         })
     }
 
-    fn answer<'a>(&'a self, received: &'a Received, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>> {
+    fn answer<'a>(&'a self, received: &'a ReceivedEnvelope, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>> {
         Box::pin(async move {
             let text = serde_json::to_string(receipt).expect("a receipt is texts and numbers");
             self.boxes.answer(&self.own, &received.id, &text).await.map_err(failed)

@@ -49,7 +49,7 @@ impl BusError {
 
 /// An envelope that came for this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Received {
+pub struct ReceivedEnvelope {
     /// Its id on the bus.
     pub id: String,
     /// The address for the answer. If it is `None`, the envelope decides.
@@ -72,10 +72,10 @@ pub trait Bus: Send + Sync {
     ) -> BoxFuture<'a, Result<Receipt, BusError>>;
 
     /// Returns the envelopes that have come, the oldest first. If there are none, waits for at most `wait`.
-    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Received>, BusError>>;
+    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<ReceivedEnvelope>, BusError>>;
 
     /// Sends the receipt for an envelope to its sender.
-    fn answer<'a>(&'a self, received: &'a Received, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>>;
+    fn answer<'a>(&'a self, received: &'a ReceivedEnvelope, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>>;
 }
 
 /// Measures the time until the receipt for an envelope arrives, and counts envelopes without a receipt.

@@ -15,10 +15,10 @@ use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use self::node::{Inbound, MyceliumNode, Of, Pushed, State};
+use self::node::{MyceliumNode, NodeMessage, Of, Pushed, State};
 use self::pace::Pace;
 use self::sent::Sent;
-use super::{Bus, BusError, LONGEST, Received, bounded, pass_over, timed, written};
+use super::{Bus, BusError, LONGEST, ReceivedEnvelope, bounded, pass_over, timed, written};
 use crate::envelope::Envelope;
 use crate::receipt::{NoReceipt, Receipt};
 use hero_model::SignerKey;
@@ -60,7 +60,7 @@ impl Mycelium {
     }
 
     /// Gives an envelope to the node, unless the node already has it, and returns the reply.
-    async fn bring(&self, to: &str, nonce: &str, text: &str, until: Instant) -> Result<Inbound, BusError> {
+    async fn bring(&self, to: &str, nonce: &str, text: &str, until: Instant) -> Result<NodeMessage, BusError> {
         // An envelope that is too large is refused before it is sent.
         let message = self.node.message(to, text)?;
         let given = match self.sent.get(nonce, Instant::now()) {
@@ -92,7 +92,7 @@ impl Mycelium {
     }
 
     /// Waits for a late reply as long as one may come. Otherwise returns the reason for the delay.
-    async fn follow(&self, to: &str, nonce: &str, id: &str, until: Instant) -> Result<Inbound, BusError> {
+    async fn follow(&self, to: &str, nonce: &str, id: &str, until: Instant) -> Result<NodeMessage, BusError> {
         let _waiting = self.sent.wait();
         let (mut before, began) = (None, Instant::now());
         loop {
@@ -124,7 +124,7 @@ impl Mycelium {
     }
 
     /// Fetches envelopes, up to the maximum of one round.
-    async fn envelopes(&self) -> Result<Vec<Received>, BusError> {
+    async fn envelopes(&self) -> Result<Vec<ReceivedEnvelope>, BusError> {
         let (mut all, mut bytes) = (Vec::new(), 0);
         while all.len() < AT_ONCE && bytes < TOGETHER {
             let message = match self.node.take(Of::Topic, false).await {
@@ -143,7 +143,7 @@ impl Mycelium {
 
     /// Fetches late replies. Messages of other programs, which have no topic either, stay. Replies behind such a
     /// message are fetched when it is gone.
-    async fn late_replies(&self) -> Result<Vec<Received>, BusError> {
+    async fn late_replies(&self) -> Result<Vec<ReceivedEnvelope>, BusError> {
         for _ in 0..AT_ONCE {
             let Some(first) = self.node.take(Of::NoTopic, true).await? else {
                 self.is_blocked.store(false, Ordering::Relaxed);
@@ -171,13 +171,13 @@ impl Mycelium {
     }
 }
 
-fn received(message: Inbound) -> Received {
+fn received(message: NodeMessage) -> ReceivedEnvelope {
     let envelope = bounded(message.text().unwrap_or_default());
-    Received { id: message.id, from: Some(message.src_pk), envelope }
+    ReceivedEnvelope { id: message.id, from: Some(message.src_pk), envelope }
 }
 
 /// Returns the nonce of the envelope that a reply is for, if it is a reply of hero.
-fn nonce_of(reply: &Inbound) -> Option<String> {
+fn nonce_of(reply: &NodeMessage) -> Option<String> {
     let receipt: Receipt = serde_json::from_str(&reply.text()?).ok()?;
     Some(receipt.nonce.as_str().to_owned())
 }
@@ -232,7 +232,7 @@ impl Bus for Mycelium {
         }))
     }
 
-    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Received>, BusError>> {
+    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<ReceivedEnvelope>, BusError>> {
         Box::pin(async move {
             let until = Instant::now() + wait;
             while self.pace.next(until).await {
@@ -249,7 +249,7 @@ impl Bus for Mycelium {
         })
     }
 
-    fn answer<'a>(&'a self, received: &'a Received, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>> {
+    fn answer<'a>(&'a self, received: &'a ReceivedEnvelope, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>> {
         Box::pin(async move {
             let text = serde_json::to_string(receipt).expect("a receipt is texts and numbers");
             self.node.reply(&received.id, received.from.as_deref().unwrap_or_default(), &text).await

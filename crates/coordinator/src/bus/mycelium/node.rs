@@ -51,7 +51,7 @@ pub(super) struct MyceliumNode {
 /// A message from a node.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Inbound {
+pub(super) struct NodeMessage {
     pub(super) id: String,
     #[serde(default)]
     pub(super) src_ip: Option<Ipv6Addr>,
@@ -62,7 +62,7 @@ pub(super) struct Inbound {
     payload: String,
 }
 
-impl Inbound {
+impl NodeMessage {
     /// True if it came from this node. A node has all addresses with the same first half.
     pub(super) fn is_from(&self, node: &str) -> bool {
         is_same(node, self.src_ip, &self.src_pk)
@@ -87,7 +87,7 @@ fn is_same(node: &str, ip: Option<Ipv6Addr>, key: &str) -> bool {
 /// The result of giving a message to a node.
 pub(super) enum Pushed {
     /// A reply came in time.
-    Reply(Inbound),
+    Reply(NodeMessage),
     /// No reply came in time. The node continues to deliver the message under this id.
     Id(String),
 }
@@ -189,7 +189,7 @@ impl MyceliumNode {
 
     /// Returns the oldest message, if there is one, and removes it unless `only_sees` is true. It never waits for a
     /// message, because the node holds a lock while a client waits, and senders to the node wait, too.
-    pub(super) async fn take(&self, of: Of, only_sees: bool) -> Result<Option<Inbound>, BusError> {
+    pub(super) async fn take(&self, of: Of, only_sees: bool) -> Result<Option<NodeMessage>, BusError> {
         let topic = if of == Of::Topic { self.topic.as_str() } else { "" };
         let answer = match self.api {
             Api::Rest => {
@@ -209,7 +209,7 @@ impl MyceliumNode {
     }
 
     /// Returns the kind of a message, or `None` for messages of other programs.
-    pub(super) fn of(&self, message: &Inbound) -> Option<Of> {
+    pub(super) fn of(&self, message: &NodeMessage) -> Option<Of> {
         match message.topic.as_deref() {
             None | Some("") => Some(Of::NoTopic),
             Some(topic) => (topic == self.topic).then_some(Of::Topic),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::node::Inbound;
+use super::node::NodeMessage;
 
 /// Time that an envelope at a node is remembered. The node itself forgets it after ten minutes.
 const KNOWN: Duration = Duration::from_secs(600);
@@ -38,7 +38,7 @@ struct SentEnvelope {
     id: String,
     since: Instant,
     /// Its reply, if it has come.
-    reply: Option<Inbound>,
+    reply: Option<NodeMessage>,
 }
 
 /// A caller that waits for a late reply.
@@ -93,7 +93,7 @@ impl Sent {
     }
 
     /// Waits for the reply to an envelope until `until`. Forgets the envelope when it returns the reply.
-    pub(super) async fn reply(&self, nonce: &str, until: Instant) -> Option<Inbound> {
+    pub(super) async fn reply(&self, nonce: &str, until: Instant) -> Option<NodeMessage> {
         loop {
             let came = self.came.notified();
             tokio::pin!(came);
@@ -109,7 +109,7 @@ impl Sent {
     }
 
     /// Takes a late reply. Returns true if its envelope is known.
-    pub(super) fn take(&self, nonce: &str, reply: Inbound) -> bool {
+    pub(super) fn take(&self, nonce: &str, reply: NodeMessage) -> bool {
         let mut all = self.all();
         let Some(envelope) = all.envelopes.get_mut(nonce) else { return false };
         envelope.reply = Some(reply);
