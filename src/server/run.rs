@@ -14,7 +14,7 @@ use super::gauges::{self, Gauges, Metrics};
 use super::preflight::{self, Purpose};
 use super::settings::{Resolved, Settings};
 use super::{logging, message_loops, node_key, ready_line};
-use crate::coordinator::{Destinations, Messages, NodeKey, Pinger, Runners, Wakes};
+use crate::coordinator::{KnownNodes, Messages, NodeKey, Pinger, Runners, Wakes};
 use crate::model::Timestamp;
 use crate::rpc::{self, Access, App, Guard, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving, Tls};
 
@@ -119,12 +119,12 @@ async fn serve(
         pools: pools.iter().map(|entry| details(entry)).collect(),
         limits: Limits::default(),
     };
-    let known = Destinations::new(&node_key::nodes(settings)?, settings.mycelium_url.is_some());
+    let known = KnownNodes::new(&node_key::nodes(settings)?, settings.mycelium_url.is_some());
     let app = App {
         dispatcher: backend.dispatcher.clone(),
         authority: backend.authority.clone(),
-        runners: Runners::new(backend.dispatcher.clone()).with_destinations(known.clone()),
-        messages: Messages::new(backend.dispatcher.clone(), wakes).with_destinations(known).with_pinger(pinger),
+        runners: Runners::new(backend.dispatcher.clone()).with_known_nodes(known.clone()),
+        messages: Messages::new(backend.dispatcher.clone(), wakes).with_known_nodes(known).with_pinger(pinger),
         probes: Probes { readiness: Arc::new(readiness), metrics: Arc::new(move || metrics.render()) },
         details: Arc::new(details),
         drain: drain(backend, shutdown.clone()),

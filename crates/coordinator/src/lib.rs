@@ -4,12 +4,12 @@
 pub mod bus;
 mod bus_reader;
 mod delivery;
-mod destinations;
 /// A message in transit, signed.
 pub mod envelope;
 mod error;
 pub mod flows;
 mod inbound;
+mod known_nodes;
 mod message_loops;
 mod messages;
 mod outgoing;
@@ -26,8 +26,8 @@ mod silence;
 mod stop;
 mod wakes;
 
-pub use destinations::Destinations;
 pub use error::Error;
+pub use known_nodes::KnownNodes;
 pub use message_loops::{KEPT, MessageLoopSettings, MessageLoops};
 pub use messages::{LONGEST_MESSAGE, Messages};
 pub use ping::Pinger;

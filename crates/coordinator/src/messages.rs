@@ -1,5 +1,5 @@
 use super::Error;
-use super::destinations::Destinations;
+use super::known_nodes::KnownNodes;
 use super::ping::{Pinger, came};
 use super::runner_job;
 use super::wakes::Wakes;
@@ -19,8 +19,8 @@ const LONGEST_TIME: u32 = 30 * 24 * 3600;
 pub struct Messages {
     dispatcher: Dispatcher,
     wakes: Wakes,
-    /// The destinations that are known here.
-    known: Option<Destinations>,
+    /// The nodes that are known here.
+    known: Option<KnownNodes>,
     /// Asks who is at an address, if this server is a node.
     pinger: Option<Pinger>,
 }
@@ -31,9 +31,9 @@ impl Messages {
         Self { dispatcher, wakes, known: None, pinger: None }
     }
 
-    /// Returns the same interface, which refuses unknown destinations at once.
+    /// Returns the same interface, which refuses unknown nodes at once.
     #[must_use]
-    pub fn with_destinations(self, known: Destinations) -> Self {
+    pub fn with_known_nodes(self, known: KnownNodes) -> Self {
         Self { known: Some(known), ..self }
     }
 

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::Error;
-use super::destinations::Destinations;
+use super::known_nodes::KnownNodes;
 use hero_jobs::dispatch::{Dispatcher, OpenContext};
 use hero_model::{ContextId, Name, Runner, RunnerChange, RunnerId, RunnerPage, ScriptType};
 use hero_store::{RunnerStored, Score};
@@ -13,8 +13,8 @@ const LONGEST: usize = 256;
 #[derive(Clone)]
 pub struct Runners {
     dispatcher: Dispatcher,
-    /// The destinations that are known here.
-    known: Option<Destinations>,
+    /// The nodes that are known here.
+    known: Option<KnownNodes>,
 }
 
 impl Runners {
@@ -23,9 +23,9 @@ impl Runners {
         Self { dispatcher, known: None }
     }
 
-    /// Returns the same interface, which refuses unknown destinations at once.
+    /// Returns the same interface, which refuses unknown nodes at once.
     #[must_use]
-    pub fn with_destinations(self, known: Destinations) -> Self {
+    pub fn with_known_nodes(self, known: KnownNodes) -> Self {
         Self { known: Some(known), ..self }
     }
 

@@ -5,7 +5,7 @@ use hero_model::{FlowJob, Status};
 
 /// Returns the jobs of a flow as a Mermaid graph: each job is a box in the colour of its status, with an arrow to each
 /// job that waits for it.
-pub fn graph(jobs: &[FlowJob]) -> String {
+pub fn to_mermaid(jobs: &[FlowJob]) -> String {
     let mut text = "flowchart TD\n".to_owned();
     let places: HashMap<&str, usize> = jobs.iter().enumerate().map(|(at, job)| (job.name.as_str(), at)).collect();
     for (at, job) in jobs.iter().enumerate() {

@@ -15,7 +15,7 @@ mod wait;
 
 pub use error::{Error, Failure};
 pub use graph::{Problem, order, problems};
-pub use mermaid::graph as drawn;
+pub use mermaid::to_mermaid;
 pub use resumer::Resumer;
 
 use crate::Runners;

@@ -1,4 +1,4 @@
-use super::mermaid::graph;
+use super::mermaid::to_mermaid;
 use super::{Error, Flows, drive, failed};
 use hero_jobs::dispatch;
 use hero_model::{ContextId, Flow, FlowId, FlowPage, shown};
@@ -27,7 +27,7 @@ impl Flows {
             updated_at,
             started_at: summary.started_at,
             finished_at: summary.finished_at,
-            graph: graph(&jobs),
+            graph: to_mermaid(&jobs),
             jobs,
             result,
             truncated: left_out,

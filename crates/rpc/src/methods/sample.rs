@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use hero_coordinator::flows::drawn;
+use hero_coordinator::flows::to_mermaid;
 use hero_model::{
     Attempt, Context, ContextId, ContextLimits, Flow, FlowEvent, FlowId, FlowJob, FlowJobSpec, FlowSpec, FlowStatus, FlowSummary, Identity,
     IdentityId, Job, JobEvent, JobId, JobResult, JobSpec, LogLevel, LogLine, Message, MessageFormat, MessageStatus, MessageType, OnFailure,
@@ -156,7 +156,7 @@ pub(super) fn flow(flow_id: u32) -> Flow {
         finished_at: Some(time(4)),
         result: [("build".to_owned(), "42".to_owned()), ("tell".to_owned(), "the answer is 42".to_owned())].into(),
         truncated: false,
-        graph: drawn(&jobs),
+        graph: to_mermaid(&jobs),
         jobs,
     }
 }

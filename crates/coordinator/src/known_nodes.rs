@@ -4,16 +4,16 @@ use super::Error;
 use super::routes::Node;
 use hero_model::{Address, AddressTarget, Name};
 
-/// The destinations of messages and of the jobs of runners in the settings of a server. Cheap to clone.
+/// The nodes that messages and the jobs of runners can reach, by the settings of a server. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Destinations {
+pub struct KnownNodes {
     /// The nodes whose Redis is configured.
     nodes: Arc<[Name]>,
     has_mycelium: bool,
 }
 
-impl Destinations {
-    /// Creates the destinations of a server with these nodes, and with a Mycelium node or without.
+impl KnownNodes {
+    /// Returns those of a server with these nodes in its settings, and with a Mycelium node or without.
     pub fn new(nodes: &[Node], has_mycelium: bool) -> Self {
         Self { nodes: nodes.iter().filter(|node| node.redis.is_some()).map(|node| node.name.clone()).collect(), has_mycelium }
     }
