@@ -87,6 +87,6 @@ pub enum Error {
 
 impl From<store::Error> for Error {
     fn from(source: store::Error) -> Self {
-        Self::Dispatch(dispatch::Error::of_store(source))
+        Self::Dispatch(dispatch::Error::from(source))
     }
 }

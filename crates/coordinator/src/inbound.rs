@@ -395,6 +395,6 @@ mod tests {
     fn only_what_does_not_pass_is_refused_for_good() {
         let is_final = |error: dispatch::Error| matches!(Refusal::from(error), Refusal::Refused(_));
         assert!(is_final(dispatch::Error::NoContext(ContextId(7))) && is_final(dispatch::Error::Deleting(ContextId(7))));
-        assert!(!is_final(dispatch::Error::of_store(store::Error::Closed)) && !is_final(dispatch::Error::many_contexts()));
+        assert!(!is_final(dispatch::Error::from(store::Error::Closed)) && !is_final(dispatch::Error::many_contexts()));
     }
 }

@@ -82,7 +82,7 @@ impl From<access::Error> for Error {
     fn from(error: access::Error) -> Self {
         match error {
             // A full Redis is told in one way, whatever was to be stored.
-            access::Error::Store(source) if source.out_of_memory() => Self::Dispatch(dispatch::Error::of_store(source)),
+            access::Error::Store(source) if source.out_of_memory() => Self::Dispatch(dispatch::Error::from(source)),
             error => Self::Access(error),
         }
     }

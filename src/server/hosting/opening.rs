@@ -52,7 +52,7 @@ impl Hosting {
         }
         if self.0.authority.context(context).is_none() {
             // Another server may have just made it.
-            self.0.authority.follow().await.map_err(dispatch::Error::of_store)?;
+            self.0.authority.follow().await?;
         }
         match self.0.authority.context(context) {
             None => return Err(dispatch::Error::NoContext(context)),
@@ -64,7 +64,7 @@ impl Hosting {
             return Err(dispatch::Error::many_contexts());
         }
         let home = self.0.dispatcher.opened(ContextId(0))?;
-        let store = home.beside(context).await.map_err(dispatch::Error::of_store)?;
+        let store = home.beside(context).await?;
         let longest = usize::try_from(self.0.settings.within(context).script_source).unwrap_or(usize::MAX);
         self.0.dispatcher.serve(store.clone(), Some(longest));
         self.host(store, false);

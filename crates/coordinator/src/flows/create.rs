@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use super::graph::{order, problems};
-use super::{Error, Flows, drive, failed};
+use super::{Error, Flows, drive};
 use hero_jobs::dispatch;
 use hero_model::{FlowId, FlowJobSpec, FlowSpec, FlowStatus, JobId, JobSpec, RunnerId, ScriptType, Seconds};
 use hero_store::{Advanced, FlowAction, FlowCreated, JobOfFlow, NewFlow, NewFlowJob, NewJob, Store, views};
@@ -61,7 +61,7 @@ impl Flows {
             job.flow = Some(JobOfFlow { flow, caller, number: *number });
         }
         let storing = async {
-            if !store.flows().store_jobs(flow, &new, &numbers).await.map_err(failed)? {
+            if !store.flows().store_jobs(flow, &new, &numbers).await? {
                 return Err(Error::NotFound(flow));
             }
             Box::pin(self.store_all(&spec, &members, jobs)).await
@@ -155,12 +155,12 @@ impl Flows {
 /// Stores the hash of a flow. If another call is creating the flow with the same idempotency key, waits for a while.
 async fn begin(store: &Store, new: &NewFlow<'_>) -> Result<FlowCreated, Error> {
     for pause in PAUSES {
-        match store.flows().create(new).await.map_err(failed)? {
+        match store.flows().create(new).await? {
             FlowCreated::Making(_) => tokio::time::sleep(Duration::from_millis(pause)).await,
             created => return Ok(created),
         }
     }
-    store.flows().create(new).await.map_err(failed)
+    store.flows().create(new).await.map_err(Error::from)
 }
 
 /// Returns the state of a flow that was created and may have been started.

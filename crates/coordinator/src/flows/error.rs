@@ -87,6 +87,12 @@ pub enum Error {
     Dispatch(#[from] dispatch::Error),
 }
 
+impl From<hero_store::Error> for Error {
+    fn from(source: hero_store::Error) -> Self {
+        Self::Dispatch(source.into())
+    }
+}
+
 /// A job of a flow that ended in error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {

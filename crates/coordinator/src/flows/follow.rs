@@ -4,7 +4,7 @@ use std::time::Duration;
 use futures_util::stream::{BoxStream, StreamExt, unfold};
 use tokio::time::{Instant, timeout_at};
 
-use super::{Error, Flows, failed};
+use super::{Error, Flows};
 use hero_jobs::dispatch::{self, Followed};
 use hero_model::{ContextId, FlowEvent, FlowId, FlowStatus, JobEvent, JobFilter, JobId};
 
@@ -45,11 +45,11 @@ impl Flows {
         cursor: Option<&str>,
     ) -> Result<BoxStream<'static, Result<FlowEvent, Error>>, Error> {
         let store = self.store(context).await?;
-        let stored = store.flows().get(flow).await.map_err(failed)?.ok_or(Error::NotFound(flow))?;
-        let jobs = store.flows().job_ids(&stored).await.map_err(failed)?;
+        let stored = store.flows().get(flow).await?.ok_or(Error::NotFound(flow))?;
+        let jobs = store.flows().job_ids(&stored).await?;
         let begin = match (cursor, jobs.first()) {
             (Some(cursor), _) => Some(cursor.to_owned()),
-            (None, Some(job)) => store.jobs().current_state(&job.id).await.map_err(failed)?.map(|state| state.cursor),
+            (None, Some(job)) => store.jobs().current_state(&job.id).await?.map(|state| state.cursor),
             (None, None) => None,
         };
         let changes = self.dispatcher.follow_events(context, JobFilter::default(), begin.as_deref()).await?.boxed();
@@ -100,7 +100,7 @@ impl Follower {
             if let Some(event) = &change {
                 self.cursor = Some(event.cursor.clone());
             }
-            let Some(state) = self.flows.store(self.context).await?.flows().state(self.flow).await.map_err(failed)? else {
+            let Some(state) = self.flows.store(self.context).await?.flows().state(self.flow).await? else {
                 return Ok(None);
             };
             self.ends = state.status.is_final();

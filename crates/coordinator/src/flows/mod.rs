@@ -19,9 +19,9 @@ pub use mermaid::to_mermaid;
 pub use resumer::Resumer;
 
 use crate::Runners;
-use hero_jobs::dispatch::{self, Dispatcher, OpenContext};
+use hero_jobs::dispatch::{Dispatcher, OpenContext};
 use hero_model::{ContextId, FlowId, FlowStatus};
-use hero_store::{self as store, Advanced, FlowAction, Store};
+use hero_store::{Advanced, FlowAction, Store};
 
 /// Creates, starts, waits for and stops flows. Cheap to clone.
 #[derive(Clone)]
@@ -77,20 +77,16 @@ impl Flows {
 
 /// Runs an operation on all jobs of a flow, round by round.
 async fn drive(store: &Store, flow: FlowId, action: FlowAction) -> Result<Advanced, Error> {
-    let mut advanced = store.flows().advance(flow, action).await.map_err(failed)?;
+    let mut advanced = store.flows().advance(flow, action).await?;
     for _ in 0..MOST_ROUNDS {
         if !matches!(advanced, Advanced::More(_)) {
             break;
         }
-        advanced = match store.flows().advance(flow, FlowAction::Continue).await.map_err(failed)? {
+        advanced = match store.flows().advance(flow, FlowAction::Continue).await? {
             // It was deleted meanwhile, or this deleted it.
             Advanced::Missing => return Ok(advanced),
             advanced => advanced,
         };
     }
     Ok(advanced)
-}
-
-fn failed(error: store::Error) -> Error {
-    Error::Dispatch(dispatch::Error::of_store(error))
 }

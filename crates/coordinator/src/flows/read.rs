@@ -1,5 +1,5 @@
 use super::mermaid::to_mermaid;
-use super::{Error, Flows, drive, failed};
+use super::{Error, Flows, drive};
 use hero_jobs::dispatch;
 use hero_model::{ContextId, Flow, FlowId, FlowPage, shown};
 use hero_service::away;
@@ -9,11 +9,11 @@ impl Flows {
     /// Returns a flow with all details.
     pub async fn get(&self, context: ContextId, flow: FlowId) -> Result<Flow, Error> {
         let store = self.store(context).await?;
-        let stored = store.flows().get(flow).await.map_err(failed)?.ok_or(Error::NotFound(flow))?;
-        let jobs = store.flows().jobs(&stored).await.map_err(failed)?;
+        let stored = store.flows().get(flow).await?.ok_or(Error::NotFound(flow))?;
+        let jobs = store.flows().jobs(&stored).await?;
         let StoredFlow { summary, on_failure, env_vars, result, left_out, updated_at, .. } = stored;
         let bytes = env_vars.values().map(String::len).sum();
-        let env_vars = away(bytes, move || shown(env_vars)).await.ok_or(failed(store::Error::Closed))?;
+        let env_vars = away(bytes, move || shown(env_vars)).await.ok_or(store::Error::Closed)?;
         Ok(Flow {
             flow_id: flow,
             status: summary.status,
@@ -44,7 +44,7 @@ impl Flows {
             Some(cursor) => cursor.parse().map_err(|()| bad())?,
             None => Score::HIGHEST,
         };
-        let (flows, gone, next) = store.flows().before(before, limit).await.map_err(failed)?;
+        let (flows, gone, next) = store.flows().before(before, limit).await?;
         for flow in gone {
             // Removes the entry of a flow whose retention has ended. A flow that is being created or deleted keeps its
             // entry.

@@ -42,7 +42,7 @@ impl Resumer {
             self.failing.remove(&flow);
             return Ok(());
         };
-        self.store.flows().postpone(flow, AGAIN).await.map_err(super::failed)?;
+        self.store.flows().postpone(flow, AGAIN).await?;
         if self.failing.len() >= REMEMBERED {
             self.failing.clear();
         }
@@ -72,16 +72,16 @@ impl Service for Resumer {
     const NAME: &'static str = "bringing flows on";
 
     async fn tick(&mut self) -> Result<Duration, super::Error> {
-        let flows = self.store.flows().to_do(BATCH).await.map_err(super::failed)?;
+        let flows = self.store.flows().to_do(BATCH).await?;
         for flow in &flows {
             self.go_on(*flow).await?;
         }
         if self.mended_at.elapsed() >= MEND {
-            self.store.flows().mend_to_do().await.map_err(super::failed)?;
+            self.store.flows().mend_to_do().await?;
             self.mended_at = Instant::now();
         }
         if self.walked_at.elapsed() >= WALK.0 {
-            self.walk().await.map_err(super::failed)?;
+            self.walk().await?;
         }
         Ok(if flows.len() == BATCH { Duration::ZERO } else { PAUSE })
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::error::Failure;
-use super::{Error, Flows, drive, failed};
+use super::{Error, Flows, drive};
 use hero_jobs::dispatch;
 use hero_model::{ContextId, ErrorKind, Flow, FlowId, FlowSpec, FlowStatus, JobId, RunnerId, Status};
 use hero_store::{Advanced, FlowAction};
@@ -33,7 +33,7 @@ impl Flows {
         let only_looks = deadline <= Instant::now();
         let (mut awaited, mut pause) = (None, PAUSES.0);
         loop {
-            let state = self.store(context).await?.flows().state(flow).await.map_err(failed)?.ok_or(Error::NotFound(flow))?;
+            let state = self.store(context).await?.flows().state(flow).await?.ok_or(Error::NotFound(flow))?;
             if state.status.is_final() {
                 return self.result(context, flow).await;
             }
@@ -70,12 +70,12 @@ impl Flows {
     /// Returns the first job of a flow that has not ended and whose runner was deleted.
     async fn without_runner(&self, context: ContextId, flow: FlowId) -> Result<Option<(String, RunnerId)>, Error> {
         let store = self.store(context).await?;
-        let Some(stored) = store.flows().get(flow).await.map_err(failed)? else { return Ok(None) };
+        let Some(stored) = store.flows().get(flow).await? else { return Ok(None) };
         let mut looked = HashSet::new();
-        for job in store.flows().jobs(&stored).await.map_err(failed)? {
+        for job in store.flows().jobs(&stored).await? {
             let is_open = job.status.is_some_and(|status| !status.is_final());
             let Some(runner) = job.runner.filter(|runner| is_open && looked.insert(*runner)) else { continue };
-            if store.runners().get(runner).await.map_err(failed)?.is_none() {
+            if store.runners().get(runner).await?.is_none() {
                 return Ok(Some((job.name, runner)));
             }
         }
@@ -85,8 +85,8 @@ impl Flows {
     /// Returns the jobs of a flow that no other of its jobs waits for: when they have ended, all have.
     async fn last_jobs(&self, context: ContextId, flow: FlowId) -> Result<Vec<JobId>, Error> {
         let store = self.store(context).await?;
-        let stored = store.flows().get(flow).await.map_err(failed)?.ok_or(Error::NotFound(flow))?;
-        let jobs = store.flows().jobs(&stored).await.map_err(failed)?;
+        let stored = store.flows().get(flow).await?.ok_or(Error::NotFound(flow))?;
+        let jobs = store.flows().jobs(&stored).await?;
         let awaited: HashSet<&str> = jobs.iter().flat_map(|job| &job.depends_on).map(String::as_str).collect();
         let has_ended = |status: Option<Status>| status.is_none_or(Status::is_final);
         let last = jobs.iter().filter(|job| !awaited.contains(job.name.as_str()) && !has_ended(job.status));

@@ -42,7 +42,7 @@ impl Dispatcher {
             queue_limit: QUEUE_LIMIT,
             push: store::Push::Canonical,
         };
-        let (store, warnings) = Store::connect(settings).await.map_err(|error| Error::store(error, None))?;
+        let (store, warnings) = Store::connect(settings).await?;
         for warning in warnings {
             tracing::warn!("{warning}");
         }

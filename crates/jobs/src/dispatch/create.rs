@@ -69,7 +69,7 @@ impl Dispatcher {
     #[doc(hidden)]
     pub async fn store_together(&self, context: ContextId, jobs: Vec<NewJob>) -> Result<Vec<JobId>, Error> {
         let store = self.store(context).await?;
-        let answers = store.jobs().create_all_or_none(&jobs).await.map_err(|error| Error::store(error, None))?;
+        let answers = store.jobs().create_all_or_none(&jobs).await?;
         // The entry that was refused says why none was stored; `None` only says that another one was.
         if let Some(index) = answers.iter().position(|answer| !answer.is_stored() && *answer != Created::None) {
             let (job, answer) = (&jobs[index], answers[index].clone());
@@ -89,7 +89,7 @@ impl Dispatcher {
 
     pub(super) async fn store_job(&self, job: NewJob) -> Result<Stored, Error> {
         let (store, id, script_type) = (self.store(job.spec.context_id).await?, job.id.clone(), job.spec.script_type.clone());
-        let created = store.jobs().create(job).await.map_err(|error| Error::store(error, Some(&id)))?;
+        let created = store.jobs().create(job).await.map_err(Error::of_job(&id))?;
         let stored = outcome(id, &script_type, created)?;
         if !stored.earlier {
             log_creation(&store, &stored.id, &script_type);

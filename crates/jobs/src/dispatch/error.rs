@@ -187,10 +187,9 @@ impl Error {
         Self::Store { job_id: job.cloned(), not_done: source.not_done(), source }
     }
 
-    /// Returns the error for a failure of the store that concerns no job.
-    #[doc(hidden)]
-    pub fn of_store(source: store::Error) -> Self {
-        Self::store(source, None)
+    /// Converts failures of the store that concern a job.
+    pub(super) fn of_job(id: &JobId) -> impl Fn(store::Error) -> Self {
+        |source| Self::store(source, Some(id))
     }
 
     /// Returns the error for a store whose memory is nearly full.
@@ -223,6 +222,12 @@ impl Error {
     /// Returns the error for a full queue.
     pub(super) fn queue_full(script_type: &ScriptType, length: u64) -> Self {
         Self::Full { what: full(&format!("the queue for {script_type}"), length), retry_after: RETRY_AFTER }
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(source: store::Error) -> Self {
+        Self::store(source, None)
     }
 }
 

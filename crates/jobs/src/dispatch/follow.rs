@@ -44,7 +44,7 @@ impl Dispatcher {
 
     /// Returns the cursor of the newest change: all later changes are after it.
     pub async fn last_change(&self, context: ContextId) -> Result<String, Error> {
-        self.store(context).await?.events().last_change().await.map_err(|error| Error::store(error, None))
+        self.store(context).await?.events().last_change().await.map_err(Error::from)
     }
 
     /// Returns the moments that pass the filter. The jobs of all of them are read together.
@@ -65,7 +65,7 @@ impl Dispatcher {
         };
         let jobs: Vec<JobId> = moments.iter().filter_map(item).collect();
         let compared = match self.store(context).await {
-            Ok(store) => store.jobs().compared_fields(&jobs, filter).await.map_err(|error| Error::store(error, None)),
+            Ok(store) => store.jobs().compared_fields(&jobs, filter).await.map_err(Error::from),
             Err(error) => Err(error),
         };
         let compared = match compared {
@@ -101,7 +101,7 @@ impl Dispatcher {
     }
 
     async fn current_state(&self, context: ContextId, id: &JobId) -> Result<JobEvent, Error> {
-        let state = self.store(context).await?.jobs().current_state(id).await.map_err(|error| Error::store(error, Some(id)))?;
+        let state = self.store(context).await?.jobs().current_state(id).await.map_err(Error::of_job(id))?;
         state.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
@@ -114,7 +114,7 @@ impl Dispatcher {
         cursor: &str,
         state: JobEvent,
     ) -> Result<Vec<Result<Followed<JobEvent>, Error>>, Error> {
-        let changes = self.store(context).await?.events().replay(cursor).await.map_err(|error| Error::store(error, Some(id)))?;
+        let changes = self.store(context).await?.events().replay(cursor).await.map_err(Error::of_job(id))?;
         let changes = changes.ok_or_else(bad_cursor)?.map(followed).boxed();
         let mut past: Vec<_> = only(id, changes).collect().await;
         let lagged = past.iter().any(|item| matches!(item, Ok(Followed::Lagged { .. })));
@@ -126,7 +126,7 @@ impl Dispatcher {
 
     async fn changes(&self, context: ContextId, cursor: Option<&str>) -> Result<Changes, Error> {
         let store = self.store(context).await?;
-        let changes = store.events().follow(cursor).await.map_err(|error| Error::store(error, None))?;
+        let changes = store.events().follow(cursor).await?;
         // The context stays open as long as it is followed.
         let followed_there = move |moment| {
             let _ = &store;
@@ -168,7 +168,7 @@ fn followed(moment: Result<Moment, store::Error>) -> Result<Followed<JobEvent>, 
     match moment {
         Ok(Moment::Change(event)) => Ok(Followed::Item(JobEvent::clone(&event))),
         Ok(Moment::Lagged(cursor)) => Ok(Followed::Lagged { cursor }),
-        Err(error) => Err(Error::store(error, None)),
+        Err(error) => Err(error.into()),
     }
 }
 

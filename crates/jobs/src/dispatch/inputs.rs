@@ -12,17 +12,16 @@ impl Dispatcher {
     /// without it would be wrong.
     pub async fn inputs(&self, context: ContextId, id: &JobId) -> Result<Vec<Input>, Error> {
         let store = self.store(context).await?;
-        let failed = |error| Error::store(error, Some(id));
         // One that came by a message has them with it.
-        if let Some(inputs) = store.messages().far_inputs(id).await.map_err(failed)? {
+        if let Some(inputs) = store.messages().far_inputs(id).await.map_err(Error::of_job(id))? {
             return Ok(inputs);
         }
-        let job = store.jobs().get(id).await.map_err(failed)?.ok_or_else(|| Error::NotFound(id.clone()))?;
-        let size = store.jobs().output_sizes(&job.prerequisites).await.map_err(failed)?.iter().sum();
+        let job = store.jobs().get(id).await.map_err(Error::of_job(id))?.ok_or_else(|| Error::NotFound(id.clone()))?;
+        let size = store.jobs().output_sizes(&job.prerequisites).await.map_err(Error::of_job(id))?.iter().sum();
         if size > MOST_BYTES {
             return Err(Error::TooLarge { what: "what the prerequisites gave", size, limit: MOST_BYTES, setting: "a fixed limit" });
         }
-        let outputs = store.jobs().outputs(&job.prerequisites).await.map_err(failed)?;
+        let outputs = store.jobs().outputs(&job.prerequisites).await.map_err(Error::of_job(id))?;
         let of = |(id, output): (&JobId, Option<Input>)| output.ok_or_else(|| Error::NotFound(id.clone()));
         job.prerequisites.iter().zip(outputs).map(of).collect()
     }

@@ -56,8 +56,7 @@ impl Dispatcher {
         let LogLines { mut lines, mut lost, mut full } = LogLines::default();
         if !of_file {
             let store = self.store(context).await?;
-            LogLines { lines, lost, full } =
-                store.jobs().read_lines(id, cursor, limit, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
+            LogLines { lines, lost, full } = store.jobs().read_lines(id, cursor, limit, bytes).await.map_err(Error::of_job(id))?;
         }
         // Hero's actors write to the stream; the file is read only for a job that a foreign actor ran.
         let foreign = job.actor.is_none() && (job.status == Status::Started || job.status.is_final());

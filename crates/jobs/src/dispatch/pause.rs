@@ -11,7 +11,7 @@ impl Dispatcher {
     pub async fn pause(&self, context: ContextId, queue: &Queue) -> Result<(), Error> {
         let store = self.store(context).await?;
         self.check_script_type(context, &queue.script_type).await?;
-        match store.queues().pause(queue).await.map_err(|error| Error::store(error, None))? {
+        match store.queues().pause(queue).await? {
             Pausing::Paused => Ok(()),
             Pausing::Many(most) => {
                 Err(Error::Full { what: format!("{most} queues are paused, which is the most; resume one"), retry_after: RETRY_AFTER })
@@ -22,7 +22,7 @@ impl Dispatcher {
     /// Resumes queues that were paused, at once. A queue that was not paused does not change, but its type must be
     /// known.
     pub async fn resume(&self, context: ContextId, queue: &Queue) -> Result<(), Error> {
-        if self.store(context).await?.queues().resume(queue).await.map_err(|error| Error::store(error, None))? {
+        if self.store(context).await?.queues().resume(queue).await? {
             return Ok(()); // Also a type that nobody knows any more.
         }
         self.check_script_type(context, &queue.script_type).await

@@ -16,31 +16,25 @@ const LARGEST_PAGE: usize = 1024 * 1024;
 impl Dispatcher {
     /// Returns the status of a job.
     pub async fn status(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
-        let status = self.store(context).await?.jobs().status(id).await.map_err(|error| Error::store(error, Some(id)))?;
+        let status = self.store(context).await?.jobs().status(id).await.map_err(Error::of_job(id))?;
         status.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
     /// Returns all fields of a job.
     pub async fn job(&self, context: ContextId, id: &JobId) -> Result<Job, Error> {
-        let job = self.store(context).await?.jobs().get(id).await.map_err(|error| Error::store(error, Some(id)))?;
+        let job = self.store(context).await?.jobs().get(id).await.map_err(Error::of_job(id))?;
         job.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
     /// Returns a few fields of a job. Fields that are longer than `longest` are left out.
     pub(super) async fn part(&self, context: ContextId, id: &JobId, fields: &[&str], longest: usize) -> Result<Job, Error> {
-        let parts = self
-            .store(context)
-            .await?
-            .jobs()
-            .parts(std::slice::from_ref(id), fields, longest)
-            .await
-            .map_err(|error| Error::store(error, Some(id)))?;
+        let parts = self.store(context).await?.jobs().parts(std::slice::from_ref(id), fields, longest).await.map_err(Error::of_job(id))?;
         parts.into_iter().flatten().next().ok_or_else(|| Error::NotFound(id.clone()))
     }
 
     /// Returns all fields of a job of at most `bytes` bytes.
     pub async fn job_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<Job, Error> {
-        let job = self.store(context).await?.jobs().within(id, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
+        let job = self.store(context).await?.jobs().within(id, bytes).await.map_err(Error::of_job(id))?;
         let too_large = |size| Error::TooLarge { what: "the job", size, limit: bytes, setting: "max_response" };
         job.ok_or_else(|| Error::NotFound(id.clone()))?.map_err(too_large)
     }
@@ -66,7 +60,7 @@ impl Dispatcher {
     }
 
     pub(super) async fn look(&self, context: ContextId, id: &JobId) -> Result<JobView, Error> {
-        self.store(context).await?.jobs().look(id).await.map_err(|error| Error::store(error, Some(id)))
+        self.store(context).await?.jobs().look(id).await.map_err(Error::of_job(id))
     }
 
     /// Returns a page of jobs, newest first, without long fields. It may have fewer than `limit`, because a page has at
@@ -88,13 +82,13 @@ impl Dispatcher {
         spec::check_filter(filter)?;
         let busy = || Error::Busy { what: "too many lists of jobs at once", retry_after: error::RETRY_AFTER };
         let _permit = tokio::time::timeout(LIST_WAITS, self.0.lists.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
-        let page = store.jobs().list(filter, cursor, limit, bytes.min(LARGEST_PAGE)).await.map_err(|error| Error::store(error, None))?;
+        let page = store.jobs().list(filter, cursor, limit, bytes.min(LARGEST_PAGE)).await?;
         page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))
     }
 
     /// Returns every live actor, including those of other programs.
     pub async fn actors(&self, context: ContextId) -> Result<Vec<Actor>, Error> {
-        let actors = self.store(context).await?.actors().now().await.map_err(|error| Error::store(error, None))?;
+        let actors = self.store(context).await?.actors().now().await?;
         Ok(actors.to_vec())
     }
 
@@ -112,11 +106,11 @@ impl Dispatcher {
 
     /// Returns every work queue in use.
     pub async fn queues(&self, context: ContextId) -> Result<Vec<QueueInfo>, Error> {
-        self.store(context).await?.queues().list().await.map_err(|error| Error::store(error, None))
+        self.store(context).await?.queues().list().await.map_err(Error::from)
     }
 
     /// Returns the state of the store of the default context.
     pub async fn store_info(&self) -> Result<StoreInfo, Error> {
-        self.store(ContextId::default()).await?.health().info().await.map_err(|error| Error::store(error, None))
+        self.store(ContextId::default()).await?.health().info().await.map_err(Error::from)
     }
 }

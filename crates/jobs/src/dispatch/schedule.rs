@@ -33,7 +33,7 @@ impl Dispatcher {
         }
         let id = spec.schedule_id.take().unwrap_or_else(ScheduleId::random).spelled();
         spec.idempotency_key = None;
-        match store.schedules().schedule(&id, (&asked, &spec), created_at, first).await.map_err(|error| Error::store(error, None))? {
+        match store.schedules().schedule(&id, (&asked, &spec), created_at, first).await? {
             Scheduling::Created => {
                 let bytes = bytes_of(&spec);
                 let mut shown = away(bytes, move || spec.shown(id, created_at)).await.ok_or_else(closed)?;
@@ -41,7 +41,7 @@ impl Dispatcher {
                 Ok(shown)
             }
             Scheduling::Same(id, occurrence) => {
-                let stored = store.schedules().get(id.clone(), occurrence).await.map_err(|error| Error::store(error, None))?;
+                let stored = store.schedules().get(id.clone(), occurrence).await?;
                 // Somebody deletes it meanwhile.
                 stored.and_then(shown).ok_or(Error::NoSchedule(id))
             }
@@ -57,7 +57,7 @@ impl Dispatcher {
     /// Returns a page of schedules, in the order of their next runs. A schedule that runs meanwhile may be on two
     /// pages; none is missing.
     pub async fn list_schedules(&self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<SchedulePage, Error> {
-        let page = self.store(context).await?.schedules().list(cursor, limit).await.map_err(|error| Error::store(error, None))?;
+        let page = self.store(context).await?.schedules().list(cursor, limit).await?;
         let (schedules, next_cursor) = page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))?;
         let bytes = schedules.iter().filter_map(|stored| stored.spec.as_ref()).map(bytes_of).sum();
         let shown = away(bytes, move || schedules.into_iter().filter_map(shown).collect());
@@ -65,7 +65,7 @@ impl Dispatcher {
         if let Some(callers) = self.0.callers.get() {
             for schedule in &mut schedules {
                 let Some(caller) = schedule.job.caller_id.as_deref().filter(|_| !schedule.next_runs.is_empty()) else { continue };
-                let standing = callers.standing(context, caller, false).await.map_err(|error| Error::store(error, None))?;
+                let standing = callers.standing(context, caller, false).await?;
                 if let Standing::Lacks(why) = standing {
                     schedule.suspended = Some(why);
                 }
@@ -77,7 +77,7 @@ impl Dispatcher {
     /// Deletes a schedule. Its jobs stay.
     pub async fn delete_schedule(&self, context: ContextId, id: &ScheduleId) -> Result<(), Error> {
         let id = id.clone().spelled();
-        match self.store(context).await?.schedules().unschedule(&id).await.map_err(|error| Error::store(error, None))? {
+        match self.store(context).await?.schedules().unschedule(&id).await? {
             true => Ok(()),
             false => Err(Error::NoSchedule(id)),
         }
@@ -90,7 +90,7 @@ fn bytes_of(spec: &ScheduleSpec) -> usize {
 }
 
 fn closed() -> Error {
-    Error::store(store::Error::Closed, None)
+    store::Error::Closed.into()
 }
 
 /// Returns a schedule in its public form, or `None` if another version wrote it.

@@ -66,7 +66,7 @@ impl Dispatcher {
         if spec.script_type.is_built_in() {
             return Ok(false);
         }
-        let runner = self.store(spec.context_id).await?.runners().get(number).await.map_err(|error| Error::store(error, None))?;
+        let runner = self.store(spec.context_id).await?.runners().get(number).await?;
         Ok(runner.is_some_and(|runner| !runner.local && runner.script_type == spec.script_type))
     }
 
@@ -88,7 +88,7 @@ impl Dispatcher {
             return Ok(());
         }
         let has_actor = |actors: &[Actor]| actors.iter().any(|actor| actor.script_type == *script_type);
-        let seen = self.store(context).await?.actors().lately().await.map_err(|error| Error::store(error, None))?;
+        let seen = self.store(context).await?.actors().lately().await?;
         if has_actor(&seen) {
             return Ok(());
         }

@@ -11,7 +11,7 @@ const OBEYS_WITHIN: Duration = Duration::from_secs(1);
 impl Dispatcher {
     /// Starts a created job.
     pub async fn start(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
-        match self.store(context).await?.jobs().start(id).await.map_err(|error| Error::store(error, Some(id)))? {
+        match self.store(context).await?.jobs().start(id).await.map_err(Error::of_job(id))? {
             Started::OnItsWay(status) => Ok(status),
             Started::Illegal(status) => Err(Error::State { job_id: id.clone(), status, action: "started" }),
             Started::Missing => Err(Error::NotFound(id.clone())),
@@ -21,7 +21,7 @@ impl Dispatcher {
 
     /// Runs a job again that has ended. Its attempts are counted on; its retries start again.
     pub async fn retry(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
-        match self.store(context).await?.jobs().retry(id).await.map_err(|error| Error::store(error, Some(id)))? {
+        match self.store(context).await?.jobs().retry(id).await.map_err(Error::of_job(id))? {
             Retried::OnItsWay(status) => Ok(status),
             Retried::Illegal(status) => {
                 Err(Error::State { job_id: id.clone(), status, action: "run again; only jobs that have ended can" })
@@ -46,7 +46,7 @@ impl Dispatcher {
 
     /// Makes a job visible in the runner layout, too, and returns its name there: `job:{caller}:{n}`.
     pub async fn number(&self, context: ContextId, id: &JobId) -> Result<String, Error> {
-        match self.store(context).await?.jobs().number(id).await.map_err(|error| Error::store(error, Some(id)))? {
+        match self.store(context).await?.jobs().number(id).await.map_err(Error::of_job(id))? {
             Numbered::Named(name) => Ok(name),
             Numbered::Missing => Err(Error::NotFound(id.clone())),
             Numbered::Other(layout) => {
@@ -64,14 +64,13 @@ impl Dispatcher {
     /// Stops a job that has not ended. Waits up to a second for a running job to stop, then returns its current status.
     pub async fn stop(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
         let store = self.store(context).await?;
-        let failed = |error| Error::store(error, Some(id));
         let mut waiter = store.inbox().register(id);
-        match store.jobs().stop(id).await.map_err(failed)? {
+        match store.jobs().stop(id).await.map_err(Error::of_job(id))? {
             Stopping::Stopped => Ok(Status::Error),
             Stopping::Ended(status) => Err(Error::State { job_id: id.clone(), status, action: "stopped" }),
             Stopping::Missing => Err(Error::NotFound(id.clone())),
             Stopping::Asked => {
-                if let JobView::Open(_) = store.jobs().wait(id).await.map_err(failed)? {
+                if let JobView::Open(_) = store.jobs().wait(id).await.map_err(Error::of_job(id))? {
                     // Running out of time is an answer, too: the job has not obeyed yet.
                     let _ = tokio::time::timeout(OBEYS_WITHIN, waiter.reply()).await;
                 }
@@ -83,14 +82,14 @@ impl Dispatcher {
     /// Deletes a job that does not run, with its log and its reply. A log file in this server's directory is removed at
     /// once.
     pub async fn delete(&self, context: ContextId, id: &JobId) -> Result<(), Error> {
-        let (store, failed) = (self.store(context).await?, |error| Error::store(error, Some(id)));
+        let store = self.store(context).await?;
         let path = match store.jobs().get(id).await {
             Ok(job) => job.and_then(|job| job.log_path),
             // A key that a foreign program overwrote has no log file.
             Err(error) if error.is_spoilt() => None,
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(Error::store(error, Some(id))),
         };
-        match store.jobs().delete(id).await.map_err(failed)? {
+        match store.jobs().delete(id).await.map_err(Error::of_job(id))? {
             Deleted::Deleted => {
                 if let Some(path) = path {
                     self.remove_log_file(context, id, path).await;

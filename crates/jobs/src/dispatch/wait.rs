@@ -85,9 +85,9 @@ impl Dispatcher {
     /// Returns the end of a job, if it has ended, with an output of at most `bytes` bytes.
     pub(super) async fn look_within(&self, context: ContextId, id: &JobId, bytes: usize, until: Instant) -> Result<JobView, Error> {
         let store = self.store(context).await?;
-        let look = store.jobs().whole(id, bytes, until).await.map_err(|error| Error::store(error, Some(id)))?;
+        let look = store.jobs().whole(id, bytes, until).await.map_err(Error::of_job(id))?;
         if look == JobView::Long {
-            let size = store.jobs().output_size(id).await.map_err(|error| Error::store(error, Some(id)))?;
+            let size = store.jobs().output_size(id).await.map_err(Error::of_job(id))?;
             return Err(Error::TooLarge { what: "the result", size, limit: bytes, setting: "max_response" });
         }
         Ok(look)
@@ -137,7 +137,7 @@ impl Dispatcher {
         let store = self.store(context).await?;
         let mut waiter = store.inbox().register(id);
         let look = if wait.is_zero() { store.jobs().look(id).await } else { store.jobs().wait(id).await };
-        match look.map_err(|error| Error::store(error, Some(id)))? {
+        match look.map_err(Error::of_job(id))? {
             JobView::Ended(end) => Awaited::of(id, end),
             JobView::Long => Ok(Awaited::Long(id.clone())),
             JobView::Missing => Err(Error::NotFound(id.clone())),

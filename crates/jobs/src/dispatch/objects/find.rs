@@ -2,7 +2,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
 
-use super::{ID, LARGEST, MOST_VALUES, Objects, check_path, count, failed};
+use super::{ID, LARGEST, MOST_VALUES, Objects, check_path, count};
 use crate::dispatch::Error;
 use hero_model::{Condition, Find, Index, Name, ObjectPage, Range, SortKey, Test, keys_at};
 use hero_store::{EntryRange, Portion, ReadObject, key_of_entry};
@@ -66,7 +66,7 @@ impl Objects {
         }
         let _call = self.call().await?;
         for _ in 0..ATTEMPTS {
-            let indexes = self.store().objects().indexes(collection).await.map_err(failed)?;
+            let indexes = self.store().objects().indexes(collection).await?;
             let plan = plan(collection, query, &indexes)?;
             let used = plan.range.field().unwrap_or(ID).to_owned();
             if let Some(mut page) = self.page(collection, query, plan, limit, room).await? {
@@ -84,7 +84,7 @@ impl Objects {
         loop {
             let wanted = limit - page.objects.len();
             let portion = Portion { objects: wanted.max(least), bytes: BYTES, revisions: false };
-            let read = self.store().objects().read(collection, &range, query.descending, portion).await.map_err(failed)?;
+            let read = self.store().objects().read(collection, &range, query.descending, portion).await?;
             let Some(read) = read else { return Ok(None) };
             for object in read.objects {
                 if page.objects.len() == limit || page.looked_at == LOOKED_AT {

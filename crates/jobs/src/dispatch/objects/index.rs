@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::{Objects, check_path, done, entries, failed, too_many_collections, tree};
+use super::{Objects, check_path, done, entries, too_many_collections, tree};
 use crate::dispatch::Error;
 use hero_model::Name;
 use hero_store::{EntryRange, HostCallId, IndexEntries, IndexesDeclared, Making, Portion, ReadObject};
@@ -39,7 +39,7 @@ impl Objects {
 
     async fn make(&self, collection: &Name, fields: Vec<String>) -> Result<(), Error> {
         self.check_memory()?;
-        let declared = self.store().objects().declare_indexes(collection, &fields).await.map_err(failed)?;
+        let declared = self.store().objects().declare_indexes(collection, &fields).await?;
         self.forget(collection);
         let making = match declared {
             IndexesDeclared::Declared(making) if making.is_empty() => return Ok(()),
@@ -64,7 +64,7 @@ impl Objects {
             self.check_memory()?;
             let read = {
                 let _call = self.call().await?;
-                self.store().objects().read(collection, &range, false, PORTION).await.map_err(failed)?
+                self.store().objects().read(collection, &range, false, PORTION).await?
             };
             let read = read.ok_or_else(|| gone(collection))?;
             // The limit of entries of an object includes its entries in existing indexes.
@@ -93,7 +93,7 @@ impl Objects {
     /// Writes entries. `all` marks the indexes as complete.
     async fn enter(&self, collection: &Name, making: &[Making], entered: &[(&ReadObject, IndexEntries)], all: bool) -> Result<(), Error> {
         let _call = self.call().await?;
-        match self.store().objects().fill_index(collection, making, entered, all).await.map_err(failed)? {
+        match self.store().objects().fill_index(collection, making, entered, all).await? {
             true => Ok(()),
             false => Err(gone(collection)),
         }

@@ -128,13 +128,13 @@ impl Objects {
     /// Returns an object, if it exists.
     pub async fn get(&self, collection: &Name, id: &ObjectId) -> Result<Option<Json>, Error> {
         let _call = self.call().await?;
-        self.store().objects().get(collection, id).await.map_err(failed)
+        self.store().objects().get(collection, id).await.map_err(Error::from)
     }
 
     /// True if the object exists.
     pub async fn exists(&self, collection: &Name, id: &ObjectId) -> Result<bool, Error> {
         let _call = self.call().await?;
-        self.store().objects().has(collection, id).await.map_err(failed)
+        self.store().objects().has(collection, id).await.map_err(Error::from)
     }
 
     /// Deletes an object, and returns whether there was one.
@@ -151,7 +151,7 @@ impl Objects {
     /// Returns all collections, in the order of their names.
     pub async fn collections(&self) -> Result<Vec<Collection>, Error> {
         let _call = self.call().await?;
-        let found = self.store().objects().collections().await.map_err(failed)?;
+        let found = self.store().objects().collections().await?;
         let of = |(name, objects, indexes)| Collection { typed: self.0.schemas.has(&name), name, objects, indexes };
         Ok(found.into_iter().map(of).collect())
     }
@@ -159,7 +159,7 @@ impl Objects {
     /// Deletes a collection with everything in it. Returns the number of its objects, or `None` if it did not exist.
     pub async fn drop_collection(&self, collection: &Name) -> Result<Option<u64>, Error> {
         let _call = self.call().await?;
-        self.store().objects().drop_collection(collection).await.map_err(failed)
+        self.store().objects().drop_collection(collection).await.map_err(Error::from)
     }
 
     fn store(&self) -> &Store {
@@ -188,7 +188,7 @@ impl Objects {
         if let Some(known) = known {
             return Ok(known);
         }
-        let indexes = self.store().objects().indexes(collection).await.map_err(failed)?;
+        let indexes = self.store().objects().indexes(collection).await?;
         let fields: Arc<[String]> = indexes.into_iter().map(|index| index.field).collect();
         let mut kept = self.0.indexed.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= KEPT {
@@ -261,13 +261,9 @@ fn check_path(path: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn failed(error: hero_store::Error) -> Error {
-    Error::store(error, None)
-}
-
 /// Converts the answer to a host call. Without a host call, the answer is always `Done`.
 fn done<T>(asked: Result<HostCallResult<T>, hero_store::Error>) -> Result<T, Error> {
-    match asked.map_err(failed)? {
+    match asked? {
         HostCallResult::Done(done) => Ok(done),
         HostCallResult::Lost => Err(Error::invalid("job", "is another attempt's by now: this one lost its lease; nothing was done")),
         HostCallResult::Over => Err(Error::invalid("job", "has asked for something else since then; nothing was done")),
