@@ -101,7 +101,7 @@ pub use functions::{
     Numbered, ObjectStored, OpenJobs, Pausing, Pending, Portion, Promoted, Pruning, Recovered, Retried, RunnerStored, Scheduling, Started,
     Stopping, TokenCreated, Unlisted, Walked, Written,
 };
-pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
+pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported};
 pub use functions::{
     FarEnd, Lack, Lost, MadeJobs, MessageAcknowledged, MessageDeleted, MessageStored, NewMessage, NewResult, Received, RunnerJob, Settled,
     Tended,

@@ -158,7 +158,8 @@ fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<Stor
         Created::Same(id, status) => Ok(Stored { id, status, earlier: true }),
         Created::Exists(status) => Err(Error::Exists { job_id: id, status }),
         Created::Reused(id) => Err(Error::IdempotencyReused(id)),
-        Created::Full(length) => Err(Error::queue_full(script_type, length)),
+        Created::Full(length) => Err(Error::queue_full(&format!("the queue for {script_type}"), length)),
+        Created::NoList => Err(Error::queue_is_no_list(&format!("the queue for {script_type}"))),
         Created::NoRelative(param, others) => match others.as_slice() {
             [other] => Err(Error::invalid(param, format!("job {other} does not exist"))),
             others => Err(Error::invalid(param, format!("jobs {} do not exist", list(others)))),

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use hero_engine::Program;
 use hero_model::{ContextId, ErrorKind, JobError, JobId, Name, ObjectId, Reason, ScheduleId, ScriptType, Status};
-use hero_store::{self as store, NO_LIST};
+use hero_store as store;
 
 /// The retry delay for calls that were refused because something is full.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -206,9 +206,15 @@ impl Error {
         Self::Busy { what: "as many contexts are in use at once as may be here", retry_after: RETRY_AFTER }
     }
 
-    /// Returns the error for a job whose queue is full.
-    pub(super) fn queue_of_job_full(id: &JobId, length: u64) -> Self {
-        Self::Full { what: full(&format!("the queue of job {id}"), length), retry_after: RETRY_AFTER }
+    /// Returns the error for a full queue.
+    pub(super) fn queue_full(queue: &str, length: u64) -> Self {
+        Self::Full { what: format!("{queue} holds {length} jobs, and takes no more (queue_length)"), retry_after: RETRY_AFTER }
+    }
+
+    /// Returns the error for a queue whose key is no list.
+    pub(super) fn queue_is_no_list(queue: &str) -> Self {
+        let what = format!("{queue} takes no jobs, because somebody made something else of its key; delete that");
+        Self::Full { what, retry_after: RETRY_AFTER }
     }
 
     /// Returns the error for relations that must wait until those of other jobs were checked.
@@ -217,11 +223,6 @@ impl Error {
             what: "so many relations of jobs were followed lately that those of this job have to wait".into(),
             retry_after: RETRY_AFTER,
         }
-    }
-
-    /// Returns the error for a full queue.
-    pub(super) fn queue_full(script_type: &ScriptType, length: u64) -> Self {
-        Self::Full { what: full(&format!("the queue for {script_type}"), length), retry_after: RETRY_AFTER }
     }
 }
 
@@ -250,14 +251,6 @@ fn of_programs(script_type: &ScriptType) -> &'static str {
     } else {
         ""
     }
-}
-
-/// The message for a queue that takes no more jobs.
-fn full(queue: &str, length: u64) -> String {
-    if length == NO_LIST {
-        return format!("{queue} takes no jobs, because somebody made something else of its key; delete that");
-    }
-    format!("{queue} holds {length} jobs, and takes no more (queue_length)")
 }
 
 /// The status of a job, for people: all ends in error have one word on the wire.

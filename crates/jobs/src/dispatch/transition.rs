@@ -15,7 +15,8 @@ impl Dispatcher {
             Started::OnItsWay(status) => Ok(status),
             Started::Illegal(status) => Err(Error::State { job_id: id.clone(), status, action: "started" }),
             Started::Missing => Err(Error::NotFound(id.clone())),
-            Started::Full(length) => Err(Error::queue_of_job_full(id, length)),
+            Started::Full(length) => Err(Error::queue_full(&format!("the queue of job {id}"), length)),
+            Started::NoList => Err(Error::queue_is_no_list(&format!("the queue of job {id}"))),
         }
     }
 
@@ -27,7 +28,8 @@ impl Dispatcher {
                 Err(Error::State { job_id: id.clone(), status, action: "run again; only jobs that have ended can" })
             }
             Retried::Missing => Err(Error::NotFound(id.clone())),
-            Retried::Full(length) => Err(Error::queue_of_job_full(id, length)),
+            Retried::Full(length) => Err(Error::queue_full(&format!("the queue of job {id}"), length)),
+            Retried::NoList => Err(Error::queue_is_no_list(&format!("the queue of job {id}"))),
             Retried::Cycle(status) => {
                 let action = "run again now: it would wait for itself, because a job that it waits for waits for it";
                 Err(Error::State { job_id: id.clone(), status, action })

@@ -5,7 +5,7 @@ use std::time::Duration;
 use redis::Cmd;
 use sha2::{Digest, Sha256};
 
-use super::{NO_LIST, unexpected};
+use super::unexpected;
 use crate::batch::{Batch, Request, Weight};
 use crate::codec::{Text, fields, json};
 use crate::direct_start::Reservation;
@@ -56,8 +56,10 @@ pub enum Created {
     Same(JobId, Status),
     /// The idempotency key belongs to this job, which was created with other parameters.
     Reused(JobId),
-    /// The queue is full; [`NO_LIST`] if its key is no list.
+    /// The queue is full, with this many jobs.
     Full(u64),
+    /// The key of the queue is no list, because another program wrote there.
+    NoList,
     /// The limit of jobs created in a second is reached; there is room after this time.
     TooFast(Duration),
     /// The limit of groups staged in the context is reached.
@@ -375,7 +377,7 @@ pub(super) fn created(answer: &[Text]) -> Result<Option<Created>, Error> {
         (Some("tangled"), _) => Created::Tangled,
         (Some("again"), _) => return Ok(None),
         (Some("none"), _) => Created::None,
-        (Some("full"), _) => Created::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(NO_LIST)),
+        (Some("full"), _) => text(1).and_then(|length| length.parse().ok()).map_or(Created::NoList, Created::Full),
         (Some("slow"), _) => Created::TooFast(Duration::from_millis(text(1).and_then(|wait| wait.parse().ok()).unwrap_or(1000))),
         (Some("crowd"), _) => Created::ManyStaged,
         (Some("memory"), _) => Created::NoMemory,

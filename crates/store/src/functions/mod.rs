@@ -150,9 +150,6 @@ pub(super) use wait::READERS;
 
 use super::error::Error;
 
-/// The length of a queue whose key is no list, because another program wrote there.
-pub const NO_LIST: u64 = u64::MAX;
-
 /// The error for an answer that the caller of a function does not know.
 fn unexpected(function: &'static str, reply: &impl std::fmt::Debug) -> Error {
     Error::Reply { function, reply: format!("{reply:?}") }

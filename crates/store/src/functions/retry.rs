@@ -1,4 +1,4 @@
-use super::{NO_LIST, unexpected};
+use super::unexpected;
 use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
@@ -21,8 +21,10 @@ pub enum Retried {
     Illegal(Status),
     /// There is no such job.
     Missing,
-    /// The queue is full; [`NO_LIST`] if its key is no list.
+    /// The queue is full, with this many jobs.
     Full(u64),
+    /// The key of the queue is no list, because another program wrote there.
+    NoList,
     /// The job would now wait for itself, because others that it waits for were made to wait for it.
     Cycle(Status),
     /// The job has too many relations to check whether it would wait for itself.
@@ -51,7 +53,7 @@ impl Jobs<'_> {
             }
             Some("illegal") => Ok(Retried::Illegal(status())),
             Some("missing") => Ok(Retried::Missing),
-            Some("full") => Ok(Retried::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(NO_LIST))),
+            Some("full") => Ok(text(1).and_then(|length| length.parse().ok()).map_or(Retried::NoList, Retried::Full)),
             Some("later") => Ok(Retried::Later),
             Some("tangled") => Ok(Retried::Tangled),
             Some("cycle") => Ok(Retried::Cycle(status())),

@@ -1,6 +1,6 @@
 use std::sync::Weak;
 
-use super::{NO_LIST, unexpected};
+use super::unexpected;
 use crate::batch::{Batch, Request, Weight};
 use crate::codec::Text;
 use crate::fcall::Function;
@@ -19,8 +19,10 @@ pub enum Started {
     Illegal(Status),
     /// There is no such job.
     Missing,
-    /// The queue is full; [`NO_LIST`] if its key is no list.
+    /// The queue is full, with this many jobs.
     Full(u64),
+    /// The key of the queue is no list, because another program wrote there.
+    NoList,
 }
 
 impl Jobs<'_> {
@@ -69,7 +71,7 @@ fn started(answer: Vec<Text>) -> Result<Started, Error> {
         Some("started") => Ok(Started::OnItsWay(status())),
         Some("illegal") => Ok(Started::Illegal(status())),
         Some("missing") => Ok(Started::Missing),
-        Some("full") => Ok(Started::Full(second.and_then(|length| length.parse().ok()).unwrap_or(NO_LIST))),
+        Some("full") => Ok(second.and_then(|length| length.parse().ok()).map_or(Started::NoList, Started::Full)),
         _ => Err(unexpected("start", &answer)),
     }
 }
