@@ -232,7 +232,6 @@ impl From<store::Error> for Error {
     }
 }
 
-/// A hint for a script type whose jobs are run by independent programs.
 /// Says first what helps: a server with a pool for the type, or its right name.
 fn unknown_type(script_type: &ScriptType, known: &str, near: Option<&str>) -> String {
     if Program::names().contains(&script_type.as_str()) {
@@ -245,6 +244,7 @@ fn unknown_type(script_type: &ScriptType, known: &str, near: Option<&str>) -> St
     format!("script type {script_type} is not built in, not configured and has no live actor (known: {known}){near}{programs}")
 }
 
+/// A hint for a script type whose jobs are run by independent programs.
 fn of_programs(script_type: &ScriptType) -> &'static str {
     if script_type.as_str() == ScriptType::RUST {
         "; jobs of it are run by programs in Rust that take them from Redis, and none is here: start one that says that it is there (docs/protocol.md), or name the type in the setting script_types so that its jobs wait for one"
