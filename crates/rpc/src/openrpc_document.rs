@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 
-use crate::packed::Packed;
+use crate::gzip_text::GzipText;
 use hero_model::hex;
 use hero_service::away;
 
@@ -66,7 +66,7 @@ pub(crate) struct OpenRpcDocument {
     /// The digest, which tells versions of the parts apart.
     digest: [u8; 32],
     /// The last part, which is nearly all of the document, compressed at its first use.
-    packed: OnceCell<Packed>,
+    compressed: OnceCell<GzipText>,
     /// The whole texts for the most recent addresses.
     texts: Cache<Option<[String; 2]>, Arc<RawValue>>,
 }
@@ -80,7 +80,7 @@ impl OpenRpcDocument {
         let (before, rest) = document.split_once(HTTP).unwrap_or((document, ""));
         let (between, behind) = rest.split_once(WEBSOCKET).unwrap_or((rest, ""));
         let parts = [before, between, behind].map(|part| Bytes::copy_from_slice(part.as_bytes()));
-        Self { parts, digest: Sha256::digest(document).into(), packed: OnceCell::new(), texts: Cache::new(ADDRESSES) }
+        Self { parts, digest: Sha256::digest(document).into(), compressed: OnceCell::new(), texts: Cache::new(ADDRESSES) }
     }
 
     fn pieces(&self, address: Option<&ServerAddress>) -> [Bytes; 5] {
@@ -116,8 +116,8 @@ impl OpenRpcDocument {
     /// Returns the compressed document.
     pub(crate) async fn gzip(&self, address: Option<&ServerAddress>) -> Option<Vec<u8>> {
         let [before, http, between, websocket, _] = self.pieces(address);
-        let packed = self.packed().await?;
-        Some(packed.between(&[before, http, between, websocket].concat(), b""))
+        let compressed = self.compressed().await?;
+        Some(compressed.between(&[before, http, between, websocket].concat(), b""))
     }
 
     /// Returns a compressed answer with the document as its result. None: it is another answer.
@@ -127,16 +127,16 @@ impl OpenRpcDocument {
         if behind.is_empty() {
             return None;
         }
-        Some(self.packed().await?.between(before, b"}"))
+        Some(self.compressed().await?.between(before, b"}"))
     }
 
-    async fn packed(&self) -> Option<&Packed> {
+    async fn compressed(&self) -> Option<&GzipText> {
         let [.., behind] = &self.parts;
         let pack = || async {
             let text = behind.clone();
-            away(text.len(), move || Packed::of(&text)).await.ok_or(())
+            away(text.len(), move || GzipText::of(&text)).await.ok_or(())
         };
-        self.packed.get_or_try_init(pack).await.ok()
+        self.compressed.get_or_try_init(pack).await.ok()
     }
 }
 

@@ -18,11 +18,11 @@ use super::addresses::Addresses;
 use super::anonymous::{AnonymousConnections, TrackedConnection};
 use super::app::{App, Probes};
 use super::auth::{Principal, Session};
+use super::connection::HttpConnection;
 use super::http::{AssistantEndpoint, Assistants, Endpoint, Gzip, OriginCheck, router};
 use super::limits::Limits;
 use super::logins::Logins;
 use super::middleware::Rules;
-use super::opened::Opened;
 use super::openrpc_document::OpenRpcDocument;
 use super::operator;
 use super::overflow::{Overflow, Refusals};
@@ -305,13 +305,13 @@ impl Acceptor {
         let connection = self.addresses.connection(&address);
         let tracked = TrackedConnection::new(&self.anonymous, peer.ip(), connection.closing(), !self.login);
         let session = Session::new(peer, local, (address, tracked), connection, self.tls.is_some(), self.connections.token());
-        let (opened, tls) = (self.opened(session), self.tls.clone());
+        let (http, tls) = (self.http_connection(session), self.tls.clone());
         tokio::spawn(async move {
             match tls {
-                None => opened.serve(socket).await,
+                None => http.serve(socket).await,
                 Some(tls) => {
-                    if let Some(stream) = opened.prepared(tls.accept(socket)).await {
-                        opened.serve(stream).await;
+                    if let Some(stream) = http.prepared(tls.accept(socket)).await {
+                        http.serve(stream).await;
                     }
                 }
             }
@@ -326,12 +326,17 @@ impl Acceptor {
         let tracked = TrackedConnection::new(&self.anonymous, here.ip(), connection.closing(), true);
         connection.set_known(true);
         let session = Session::new(here, here, (address, tracked), connection, false, self.connections.token());
-        let opened = self.opened(session.of(Principal::Operator));
-        tokio::spawn(opened.serve(socket));
+        tokio::spawn(self.http_connection(session.of(Principal::Operator)).serve(socket));
     }
 
-    fn opened(&self, session: Session) -> Opened {
-        Opened::new(session, self.router.clone(), self.stop.clone(), &self.limits, Some(self.limits.connections as usize + self.loops))
+    fn http_connection(&self, session: Session) -> HttpConnection {
+        HttpConnection::new(
+            session,
+            self.router.clone(),
+            self.stop.clone(),
+            &self.limits,
+            Some(self.limits.connections as usize + self.loops),
+        )
     }
 }
 

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use super::log_followers::LogFollowers;
 use super::pressure::Pressure;
 use super::readiness::Memory;
-use super::tails::Tails;
 use super::{Dispatcher, Error, Objects, Schemas};
 use hero_model::ContextId;
 use hero_store::Store;
@@ -21,7 +21,7 @@ pub(super) struct ContextState {
     pub(super) pressure: Arc<Pressure>,
     pub(super) memory: Memory,
     /// The followers of logs, per context: contexts can be in different Redis, one silent and another not.
-    pub(super) tails: Tails,
+    pub(super) followers: LogFollowers,
     /// Maximum length of a script of a built-in type, in bytes. `None` is the limit of the protocol.
     pub(super) longest_script: Option<usize>,
     /// Whether the context is being deleted, and accepts no calls.
@@ -64,13 +64,13 @@ const TRIES: usize = 3;
 impl Contexts {
     pub(super) fn add(&self, store: Store, schemas: Arc<Schemas>, longest_script: Option<usize>) {
         let objects = Objects::new(store.clone(), schemas);
-        let (pressure, memory, tails) = Default::default();
+        let (pressure, memory, followers) = Default::default();
         let state = ContextState {
             store,
             objects,
             pressure,
             memory,
-            tails,
+            followers,
             longest_script,
             is_closed: AtomicBool::new(false),
             used: Mutex::new(Instant::now()),

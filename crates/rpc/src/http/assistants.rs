@@ -20,11 +20,11 @@ use tower::Service;
 use super::endpoint::{Endpoint, dismissed, unauthorized};
 use crate::access::Access;
 use crate::auth::{OpenRequest, Principal, Session};
+use crate::connection::HttpConnection;
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::memory::RequestReservation;
 use crate::middleware::pass;
-use crate::opened::Opened;
 
 /// The handler of requests to `/mcp`. Each request comes with the visit of its caller.
 pub type Assistants = Arc<dyn Fn(http::Request<Bytes>, Visit) -> BoxFuture<'static, Response> + Send + Sync>;
@@ -58,7 +58,7 @@ impl Visit {
     pub fn connect(&self) -> DuplexStream {
         let (near, far) = tokio::io::duplex(PIPE);
         let router = Router::new().route_service("/", self.endpoint.clone());
-        tokio::spawn(Opened::new(self.session.of_socket(false), router, self.stop.clone(), &self.limits, None).serve(far));
+        tokio::spawn(HttpConnection::new(self.session.of_socket(false), router, self.stop.clone(), &self.limits, None).serve(far));
         near
     }
 }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 
 use super::fixed::fixed;
-use crate::packed::Packed;
+use crate::gzip_text::GzipText;
 use hero_docs::{File, INDEX, OPENRPC, files, missing};
 use hero_model::hex;
 use hero_service::away;
@@ -49,12 +49,12 @@ async fn serve(path: &str, headers: &HeaderMap) -> Response {
 async fn sent(path: &str, file: &'static File, headers: &HeaderMap) -> Response {
     let Some(kept) = KEPT.get(path) else { return StatusCode::NOT_FOUND.into_response() };
     let pack = || async {
-        let packed = away(file.text.len(), || Packed::of(file.text.as_bytes()).between(b"", b"")).await;
-        packed.map(Bytes::from).ok_or(())
+        let gzip = away(file.text.len(), || GzipText::of(file.text.as_bytes()).between(b"", b"")).await;
+        gzip.map(Bytes::from).ok_or(())
     };
-    let packed = async { kept.packed.get_or_try_init(pack).await.ok().cloned() };
+    let gzip = async { kept.gzip.get_or_try_init(pack).await.ok().cloned() };
     let plain = (Body::from(file.text.as_bytes()), file.text.len());
-    guarded(fixed(headers, (file.media_type, &kept.tag), plain, packed).await)
+    guarded(fixed(headers, (file.media_type, &kept.tag), plain, gzip).await)
 }
 
 /// The cached data of a file.
@@ -62,11 +62,11 @@ struct CachedFile {
     /// Its ETag.
     tag: String,
     /// The compressed file, once it was requested.
-    packed: OnceCell<Bytes>,
+    gzip: OnceCell<Bytes>,
 }
 
 static KEPT: LazyLock<BTreeMap<&str, CachedFile>> = LazyLock::new(|| {
-    let kept = |text: &str| CachedFile { tag: hex(&Sha256::digest(text)[..8]), packed: OnceCell::new() };
+    let kept = |text: &str| CachedFile { tag: hex(&Sha256::digest(text)[..8]), gzip: OnceCell::new() };
     files().iter().map(|(path, file)| (path.as_str(), kept(&file.text))).collect()
 });
 

@@ -14,20 +14,20 @@ const EACH: Duration = Duration::from_millis(1);
 
 /// The followers of logs of a context. Their memory and their reads are limited, however many they are.
 #[derive(Debug)]
-pub(super) struct Tails {
+pub(super) struct LogFollowers {
     pub(super) readers: Semaphore,
     pub(super) pages: Arc<Semaphore>,
     /// Held by each follower, so that they can be counted.
     pub(super) all: Arc<()>,
 }
 
-impl Default for Tails {
+impl Default for LogFollowers {
     fn default() -> Self {
         Self { readers: Semaphore::new(READERS), pages: Arc::new(Semaphore::new(PAGES)), all: Arc::default() }
     }
 }
 
-impl Tails {
+impl LogFollowers {
     pub(super) fn pause(&self) -> Duration {
         let followers = u32::try_from(Arc::strong_count(&self.all)).unwrap_or(u32::MAX);
         PAUSE.max(EACH.saturating_mul(followers))
@@ -40,12 +40,12 @@ mod tests {
 
     #[test]
     fn the_more_follow_the_seldomer_each_looks() {
-        let tails = Tails::default();
-        let few: Vec<_> = (0..20).map(|_| Arc::clone(&tails.all)).collect();
-        assert_eq!(tails.pause(), PAUSE);
-        let many: Vec<_> = (0..2000).map(|_| Arc::clone(&tails.all)).collect();
-        assert!(tails.pause() >= Duration::from_secs(2), "{:?}", tails.pause());
+        let followers = LogFollowers::default();
+        let few: Vec<_> = (0..20).map(|_| Arc::clone(&followers.all)).collect();
+        assert_eq!(followers.pause(), PAUSE);
+        let many: Vec<_> = (0..2000).map(|_| Arc::clone(&followers.all)).collect();
+        assert!(followers.pause() >= Duration::from_secs(2), "{:?}", followers.pause());
         drop((few, many));
-        assert_eq!(tails.pause(), PAUSE);
+        assert_eq!(followers.pause(), PAUSE);
     }
 }

@@ -9,12 +9,12 @@ const END: [u8; 5] = [1, 0, 0, 0xff, 0xff];
 
 /// A text as whole blocks of deflate (RFC 1951) that refer to nothing before them.
 #[derive(Debug)]
-pub(super) struct Packed {
+pub(super) struct GzipText {
     blocks: Vec<u8>,
     crc: Crc,
 }
 
-impl Packed {
+impl GzipText {
     /// Compresses a text with the best ratio, which takes long.
     pub(super) fn of(text: &[u8]) -> Self {
         let (mut deflate, mut crc) = (Compress::new(Compression::best(), false), Crc::new());
@@ -74,9 +74,9 @@ mod tests {
         let noise: Vec<u8> = (0..200_000).map(|_| noise()).collect();
         let texts: [&[u8]; 4] = [b"", b"a", &b"one line of many\n".repeat(50_000), &noise];
         for text in texts {
-            let packed = Packed::of(text);
+            let gzip = GzipText::of(text);
             for (before, behind) in [(&b""[..], &b""[..]), (b"{\"id\":7,", b"}"), (&noise[..70_000], &noise[..65_535])] {
-                let file = packed.between(before, behind);
+                let file = gzip.between(before, behind);
                 let mut read = Vec::new();
                 // The reader checks the checksum and the length.
                 flate2::read::GzDecoder::new(&file[..]).read_to_end(&mut read).unwrap();

@@ -26,7 +26,7 @@ const HEAD: usize = 64 * 1024;
 const FIRST: Duration = Duration::from_secs(30);
 
 /// A connection over any transport.
-pub(super) struct Opened {
+pub(super) struct HttpConnection {
     session: Arc<Session>,
     router: Router,
     stop: StopHandle,
@@ -36,7 +36,7 @@ pub(super) struct Opened {
     most: Option<usize>,
 }
 
-impl Opened {
+impl HttpConnection {
     pub(super) fn new(session: Session, router: Router, stop: StopHandle, limits: &Limits, most: Option<usize>) -> Self {
         let (write_timeout, idle_timeout) = (limits.write_timeout.duration(), limits.idle_timeout.duration());
         Self { session: Arc::new(session), router, stop, write_timeout, idle_timeout, most }

@@ -22,7 +22,7 @@ const PAGE: usize = 64 * 1024;
 const SHORT: usize = 4 * 1024;
 
 /// The follower of one log.
-struct Tail {
+struct LogStream {
     dispatcher: Dispatcher,
     context: ContextId,
     /// Keeps the context open while the log is followed.
@@ -50,7 +50,7 @@ impl Dispatcher {
         self.part(context, id, &["status"], PAGE).await?;
         logs::is_of_file(cursor)?;
         let open = self.store(context).await?;
-        let tail = Tail {
+        let stream = LogStream {
             dispatcher: self.clone(),
             context,
             job: id.clone(),
@@ -58,21 +58,21 @@ impl Dispatcher {
             items: VecDeque::new(),
             ended: false,
             _page: None,
-            _one: Arc::clone(&open.0.tails.all),
+            _one: Arc::clone(&open.0.followers.all),
             open,
         };
-        Ok(unfold(Some(tail), |tail| async move {
-            let mut tail = tail?;
+        Ok(unfold(Some(stream), |stream| async move {
+            let mut stream = stream?;
             loop {
-                if let Some(item) = tail.items.pop_front() {
-                    return Some((Ok(item), Some(tail)));
+                if let Some(item) = stream.items.pop_front() {
+                    return Some((Ok(item), Some(stream)));
                 }
-                if tail.ended {
+                if stream.ended {
                     return None;
                 }
-                match tail.read().await {
+                match stream.read().await {
                     Ok(true) => {}
-                    Ok(false) => tokio::time::sleep(tail.open.0.tails.pause()).await,
+                    Ok(false) => tokio::time::sleep(stream.open.0.followers.pause()).await,
                     Err(Error::NotFound(_)) => return None,
                     Err(error) => return Some((Err(error), None)),
                 }
@@ -81,15 +81,15 @@ impl Dispatcher {
     }
 }
 
-impl Tail {
+impl LogStream {
     /// Reads the next page. Returns false if it is empty and the job can still log.
     async fn read(&mut self) -> Result<bool, Error> {
         // Frees the last page before it waits for the next one.
         (self._page, self.items) = (None, VecDeque::new());
-        let tails = &self.open.0.tails;
+        let followers = &self.open.0.followers;
         let busy = || Error::Busy { what: "too many follow logs at once", retry_after: error::RETRY_AFTER };
-        let _reader = tokio::time::timeout(PATIENCE, tails.readers.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
-        let permit = Arc::clone(&tails.pages).try_acquire_owned().ok();
+        let _reader = tokio::time::timeout(PATIENCE, followers.readers.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
+        let permit = Arc::clone(&followers.pages).try_acquire_owned().ok();
         let bytes = if permit.is_some() { PAGE } else { SHORT };
         let (page, lost) = self.dispatcher.log_page(self.context, &self.job, self.cursor.as_deref(), LINES, bytes).await?;
         let size: usize = page.lines.iter().map(|line| line.text.len()).sum();
