@@ -31,13 +31,13 @@ impl Messages {
         Self { dispatcher, wakes, known: None, pinger: None }
     }
 
-    /// Returns the same interface, which refuses unknown nodes at once.
+    /// Refuses addresses of unknown nodes at once.
     #[must_use]
     pub fn with_known_nodes(self, known: KnownNodes) -> Self {
         Self { known: Some(known), ..self }
     }
 
-    /// Returns the same interface, which can ping addresses.
+    /// Sets what pings addresses.
     #[must_use]
     pub fn with_pinger(self, pinger: Pinger) -> Self {
         Self { pinger: Some(pinger), ..self }

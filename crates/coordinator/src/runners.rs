@@ -23,7 +23,7 @@ impl Runners {
         Self { dispatcher, known: None }
     }
 
-    /// Returns the same interface, which refuses unknown nodes at once.
+    /// Refuses addresses of unknown nodes at once.
     #[must_use]
     pub fn with_known_nodes(self, known: KnownNodes) -> Self {
         Self { known: Some(known), ..self }

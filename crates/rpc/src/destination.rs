@@ -23,7 +23,7 @@ pub(super) fn may_go(app: &App, session: &Session, address: &Address, target: Co
     }
 }
 
-/// Does the same for a topic: the destination is its runner, or one of the runners of a script type, which take turns. Another caller set
+/// Like [`may_go`], but for a topic: the destination is its runner, or one of the runners of a script type, which take turns. Another caller set
 /// that runner's address, so a Redis address is allowed. The message reports errors of the topic.
 pub(super) async fn may_go_by(app: &App, session: &Session, context: ContextId, topic: &Name) -> Result<(), Error> {
     let Principal::Identity(login) = session.principal() else { return Ok(()) };

@@ -98,12 +98,12 @@ pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'sta
     /// left half done belongs to the lower floors.
     fn call(self, app: &C, session: &Session) -> impl Future<Output = Result<Self::Output, Error>> + Send;
 
-    /// Does the same as [`Self::call`], for methods that depend on their circumstances.
+    /// Like [`Self::call`], but for methods that depend on their circumstances.
     fn call_within(self, app: &C, session: &Session, _: Within<'_>) -> impl Future<Output = Result<Self::Output, Error>> + Send {
         self.call(app, session)
     }
 
-    /// Does the same as [`Self::call`], for a notification: its caller wants no answer, so the method waits for nothing.
+    /// Like [`Self::call`], but for a notification: its caller wants no answer, so the method waits for nothing.
     fn notify(self, app: &C, session: &Session, act: &mut Act) -> impl Future<Output = Result<(), Error>> + Send {
         self.call(app, session).map_ok(|output| act.done(Self::made(&output)))
     }

@@ -121,7 +121,7 @@ impl<C: Send + Sync + 'static> Table<C> {
         format!("{:#}\n", self.describe())
     }
 
-    /// Returns the same without white space, as it is sent.
+    /// Like [`Self::document`], but without white space, as it is sent.
     pub(super) fn compact_document(&self) -> String {
         self.describe().to_string()
     }

@@ -70,8 +70,8 @@ impl Error {
         Self::Spoilt { key: key.into(), why }
     }
 
-    /// Returns the same error. If a key of another type is the cause, the error names the key of the refused command. Functions touch many
-    /// keys, and Redis does not say which one it was.
+    /// Names the key of the refused command, if a key of another type is the cause. Functions touch many keys, and Redis does not
+    /// say which one it was.
     pub(super) fn of(self, command: &Cmd) -> Self {
         let is_of_key = matches!(&self, Self::Redis(error) if error.code() == Some("WRONGTYPE"));
         let mut words = command.args_iter().filter_map(|arg| if let Arg::Simple(word) = arg { Some(word) } else { None });

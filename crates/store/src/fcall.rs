@@ -36,7 +36,7 @@ impl Link {
         self.function_and_then(call, || {}).await
     }
 
-    /// Does the same, and calls `sent` as soon as the call is on its way. Commands that `sent` sends on this connection come after the
+    /// Like [`Self::function`], but calls `sent` as soon as the call is on its way. Commands that `sent` sends on this connection come after the
     /// call.
     pub(super) async fn function_and_then<T: FromRedisValue>(&self, call: &Cmd, sent: impl Fn()) -> Result<T, Error> {
         if self.home().library_refusal.lasts() {

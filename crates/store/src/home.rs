@@ -138,7 +138,7 @@ impl Home {
         }
     }
 
-    /// Does the same as [`Home::find_again`] in the background, for a call that is not repeated.
+    /// Like [`Home::find_again`], but in the background, for a call that is not repeated.
     pub(super) fn doubt(self: &Arc<Self>, seen: u64) {
         if self.is_in_a_cluster() && seen == self.generation() {
             let home = self.clone();

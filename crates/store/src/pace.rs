@@ -30,7 +30,7 @@ impl Pace {
         Self::up_to(LONGEST)
     }
 
-    /// Returns the same, with this longest pause.
+    /// Like [`Self::new`], but with this longest pause.
     pub fn up_to(longest: Duration) -> Self {
         Self { least: Duration::ZERO, pause: Duration::ZERO, ended: None, fewest: 0, has_grown: true, longest }
     }

@@ -171,7 +171,7 @@ impl Inner {
         }
     }
 
-    /// Does the same for one command of several.
+    /// Like [`Self::unspoilt`], but for one command of several.
     pub(super) fn unspoilt_key<T: Default>(&self, key: &str, read: RedisResult<T>) -> Result<T, Error> {
         self.unspoilt(read.map_err(|error| Error::of_key(error, key)))
     }
@@ -191,7 +191,7 @@ impl Inner {
         keys.iter().zip(answers).map(|(key, answer)| self.unspoilt_key(key, answer)).collect()
     }
 
-    /// Does the same, but a key that another program has spoilt is an error that names it.
+    /// Like [`Self::each_unspoilt`], but a key that another program has spoilt is an error that names it.
     pub(super) async fn each_whole<T: FromRedisValue>(&self, keys: &[String], pipeline: &mut Pipeline) -> Result<Vec<T>, Error> {
         if keys.is_empty() {
             return Ok(Vec::new());

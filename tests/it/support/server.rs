@@ -307,7 +307,7 @@ impl Items {
         }
     }
 
-    /// Returns the same items after the first, which says where they begin.
+    /// Takes the first item, which says where they begin, and returns the rest.
     pub async fn begun(mut self) -> Self {
         let first = self.next().await;
         assert_eq!(first["type"], "began", "{first}");

@@ -34,7 +34,7 @@ impl Boxes {
         Self { boxes, own }
     }
 
-    /// Does the same for a Redis elsewhere.
+    /// Like [`Self::new`], but for a Redis elsewhere.
     pub async fn connect(endpoint: &Endpoint, context: ContextId, own: String) -> Result<Self, BusError> {
         Ok(Self::new(Mailboxes::connect(endpoint, context).await.map_err(failed)?, own))
     }

@@ -27,7 +27,7 @@ impl Flows {
         self.make(spec, false).await.map(|(flow, _)| flow)
     }
 
-    /// Does the same, and starts the flow if it was not started.
+    /// Like [`Self::create`], but also starts the flow if it was not started.
     pub async fn run(&self, spec: FlowSpec) -> Result<(FlowId, FlowStatus), Error> {
         self.make(spec, true).await
     }

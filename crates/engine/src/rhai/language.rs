@@ -229,7 +229,7 @@ pub fn check(source: &str, names: Names) -> Result<(), JobError> {
     check_all(source, names).into_iter().next().map_or(Ok(()), Err)
 }
 
-/// Does the same, and returns all errors that can be found at once, in the order of their lines.
+/// Like [`check`], but returns all errors that can be found at once, in the order of their lines.
 pub fn check_all(source: &str, names: Names) -> Vec<JobError> {
     let (source, limits) = (source.to_owned(), Limits::default());
     if let Err(error) = limits.check_length(&source) {

@@ -253,7 +253,7 @@ impl Run {
         self.unless_ended()
     }
 
-    /// Does the same in a loop of short steps, at intervals. `step` is the number of this step.
+    /// Like [`Self::go_on`], but for a loop of short steps: checks at intervals. `step` is the number of this step.
     pub(super) fn go_on_at(&self, step: usize) -> Result<(), Box<EvalAltResult>> {
         if step % STEPS == STEPS - 1 { self.go_on() } else { Ok(()) }
     }

@@ -29,7 +29,7 @@ impl Dispatcher {
         self.logs_within(context, id, cursor, limit, LARGEST_PAGE).await
     }
 
-    /// Returns the same with a limit on the bytes, which is at most about a megabyte.
+    /// Like [`Self::logs`], but with a limit on the bytes, which is at most about a megabyte.
     pub async fn logs_within(
         &self,
         context: ContextId,

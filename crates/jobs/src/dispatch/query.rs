@@ -44,7 +44,7 @@ impl Dispatcher {
         self.result_within(context, id, usize::MAX).await
     }
 
-    /// Returns the same for an output of at most `bytes` bytes. A longer one is not read.
+    /// Like [`Self::result`], but for an output of at most `bytes` bytes. A longer one is not read.
     pub async fn result_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<JobResult, Error> {
         let mut look = self.look(context, id).await?;
         if look == JobView::Long {
@@ -69,7 +69,7 @@ impl Dispatcher {
         self.list_within(context, filter, cursor, limit, LARGEST_PAGE).await
     }
 
-    /// Returns the same with a limit on the bytes of JSON, which is at most about a megabyte.
+    /// Like [`Self::list`], but with a limit on the bytes of JSON, which is at most about a megabyte.
     pub async fn list_within(
         &self,
         context: ContextId,

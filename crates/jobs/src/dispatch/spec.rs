@@ -18,7 +18,8 @@ pub const MOST_RELATIVES: usize = 1000;
 impl Dispatcher {
     /// Checks a job and fills in the defaults. Another call starts it later.
     ///
-    /// While Redis is nearly full, only a job that may have been created before goes on: the function that stores it tells.
+    /// While Redis is nearly full, only a job that may have been created before goes on: the function that stores it
+    /// tells.
     #[doc(hidden)]
     pub async fn prepare(&self, spec: JobSpec) -> Result<NewJob, Error> {
         let may_exist = spec.idempotency_key.is_some() || spec.job_id.is_some();
@@ -28,7 +29,7 @@ impl Dispatcher {
         self.complete(spec).await
     }
 
-    /// Does the same for a job whose function tells whether there is memory for it.
+    /// Like [`Self::prepare`], but for a job whose function tells whether there is memory for it.
     pub(super) async fn complete(&self, mut spec: JobSpec) -> Result<NewJob, Error> {
         let open = self.store(spec.context_id).await?.0;
         let settings = &self.0.settings;
@@ -77,7 +78,7 @@ impl Dispatcher {
         Ok(self.compiled(script_type, script, Names::Checked).await)
     }
 
-    /// Returns the same for any context.
+    /// Like [`Self::check_script`], but for any context.
     pub(super) async fn compiled(&self, script_type: &ScriptType, script: &str, names: Names) -> Option<JobError> {
         self.0.compiler.get()?(script_type, script, names).await
     }

@@ -10,7 +10,7 @@ impl Dispatcher {
         Ok(id)
     }
 
-    /// Does the same for all ids that a job names.
+    /// Like [`Self::spelled`], but for all ids that a job names.
     pub(super) async fn spell_relations(&self, spec: &mut JobSpec) -> Result<(), Error> {
         let JobSpec { context_id, job_id, parent_id, predecessor_id, prerequisites, dependents, .. } = spec;
         let ids = prerequisites.iter_mut().chain(dependents).chain(job_id).chain(parent_id).chain(predecessor_id);

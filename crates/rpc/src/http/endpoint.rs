@@ -222,7 +222,7 @@ pub(super) fn unauthorized(error: Error) -> Response {
     refused(error, |_| None)
 }
 
-/// Does the same with a reply that has the id of the request, if it is known.
+/// Like [`unauthorized`], but with a reply that has the id of the request, if it is known.
 fn refused(error: Error, reply: impl FnOnce(ErrorObjectOwned) -> Option<Reply>) -> Response {
     let code = match error.code() {
         Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,

@@ -239,7 +239,7 @@ impl Connection {
         reservations
     }
 
-    /// Does the same for a call of a batch. While batches have no room it reserves nothing, because other calls could use the room.
+    /// Like [`Self::admit`], but for a call of a batch. While batches have no room it reserves nothing, because other calls could use the room.
     async fn admit_part(&self, size: Size) -> AnswerReservations {
         loop {
             let budgets = self.budgets(self.side());

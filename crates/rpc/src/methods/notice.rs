@@ -17,7 +17,7 @@ where
     items.chain(once(ready(Ok(Ended {}.into())))).boxed()
 }
 
-/// Does the same for a stream that may have gaps.
+/// Like [`notices`], but for a stream that may have gaps.
 pub(super) fn notices_and_gaps<T, E, N>(followed: impl Stream<Item = Result<Followed<T>, E>> + Send + 'static) -> Items<N>
 where
     N: From<T> + From<Lagged> + From<Ended> + Send + 'static,

@@ -24,8 +24,8 @@ impl Jobs<'_> {
         self.promote_after(limit, false).await
     }
 
-    /// Does the same. After a while without any server, for example because the whole machine was suspended, ids that were to be dropped
-    /// get another five seconds.
+    /// Like [`Self::promote`], but after a while without any server, for example because the whole machine was suspended, ids that were to
+    /// be dropped get another five seconds.
     pub async fn promote_after(self, limit: usize, a_while: bool) -> Result<Promoted, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(limit).arg(if a_while { "1" } else { "" });

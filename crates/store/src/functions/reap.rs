@@ -33,7 +33,7 @@ impl Queues<'_> {
         Ok(self.reap_lost(limit).await?.map(|(looked, _)| looked))
     }
 
-    /// Does the same, and also returns the jobs that it took from their actors.
+    /// Like [`Self::reap`], but also returns the jobs that it took from their actors.
     pub async fn reap_lost(self, limit: usize) -> Result<Option<(usize, Vec<Lost>)>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(limit).arg(self.0.periods.lease.as_millis() as u64);

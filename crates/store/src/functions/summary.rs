@@ -33,7 +33,7 @@ impl Jobs<'_> {
         Ok(parts)
     }
 
-    /// Returns the same for the first of these jobs, at least one, and the number of bytes read.
+    /// Like [`Self::parts`], but returns only the first of these jobs, at least one, and the number of bytes read.
     pub(crate) async fn first_parts(self, jobs: &[JobId], fields: &[&str], longest: usize) -> Result<(Vec<Option<Job>>, usize), Error> {
         self.read(jobs, fields, longest, BYTES.max(longest)).await
     }

@@ -276,7 +276,7 @@ impl MyceliumNode {
         self.try_call(method, params, wait, size).await?.map_err(|(code, said)| refused(method, code, &said))
     }
 
-    /// Does the same, and returns an error of the node as a value.
+    /// Like [`Self::call`], but returns an error of the node as a value.
     async fn try_call(&self, method: &str, params: Value, wait: Duration, size: usize) -> Result<Result<Value, (i64, String)>, BusError> {
         let id = self.calls.fetch_add(1, Ordering::Relaxed);
         let call = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });

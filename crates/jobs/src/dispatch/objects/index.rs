@@ -104,7 +104,7 @@ impl Objects {
         self.drop_index_once(collection, field, None).await
     }
 
-    /// Does the same for a host call of a script, which may be repeated and then gets the same answer.
+    /// Like [`Self::drop_index`], but for a host call of a script, which may be repeated and then gets the same answer.
     pub async fn drop_index_once(&self, collection: &Name, field: &str, host_call: Option<&HostCallId>) -> Result<bool, Error> {
         check_path(field).map_err(|wrong| Error::invalid("field", wrong))?;
         let _call = self.call().await?;

@@ -74,7 +74,7 @@ impl Objects {
         self.set_once(collection, object, None).await
     }
 
-    /// Does the same for a host call of a script, which may be repeated: its object is stored only once.
+    /// Like [`Self::set`], but for a host call of a script, which may be repeated: its object is stored only once.
     pub async fn set_once(&self, collection: &Name, object: &Json, host_call: Option<&HostCallId>) -> Result<ObjectId, Error> {
         let object = self.prepared(collection, object)?;
         for _ in 0..ATTEMPTS {
@@ -142,7 +142,7 @@ impl Objects {
         self.delete_once(collection, id, None).await
     }
 
-    /// Does the same for a host call of a script, which may be repeated and then gets the same answer.
+    /// Like [`Self::delete`], but for a host call of a script, which may be repeated and then gets the same answer.
     pub async fn delete_once(&self, collection: &Name, id: &ObjectId, host_call: Option<&HostCallId>) -> Result<bool, Error> {
         let _call = self.call().await?;
         done(self.store().objects().delete(collection, id, host_call).await)
