@@ -106,7 +106,7 @@ errs() {
   echo "as it should, a message fails: $told"
 }
 errs 'has not found' --to "$(printf '%064x' 7)" hello
-errs 'carries nothing to itself' --to "${node[0]}" hello
+errs 'does not deliver to itself' --to "${node[0]}" hello
 head -c 300000 /dev/zero | tr '\0' '\1' > "$work/large"
 errs 'bytes on its way, the limit is' --to "${node[1]}" - < "$work/large"
 

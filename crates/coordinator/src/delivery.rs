@@ -106,9 +106,7 @@ impl From<HandOverError> for Obstacle {
                 // If several nodes share one Redis, another one may answer the next time.
                 Self::Passing("the node that answers there is this one itself; other contexts of this server have the address here".into())
             }
-            HandOverError::Unnamed => {
-                Self::Final("its signer has not said which node it is for: sign it with the key of that node as its field to".into())
-            }
+            HandOverError::Unnamed => Self::Final("it names no receiving node: sign it with the key of that node in its field to".into()),
         }
     }
 }
@@ -180,7 +178,7 @@ impl Delivery {
                 sent => sent,
             }
         };
-        self.try_at(&remote, "messages have not arrived yet, and are sent again until their timeout_ack", trying).await
+        self.try_at(&remote, "messages were not delivered; retrying until their timeout_ack", trying).await
     }
 
     /// Sends something to a remote context, unless that is left alone, and notes whether it answers. `consequence` is
@@ -260,16 +258,16 @@ impl Delivery {
             let receiver = of_node(stored.runner_key.as_ref()).or_else(|| self.routes.key_of(address));
             return Ok(Some(Destination { address: address.clone(), target: shown.target_context, receiver }));
         }
-        let nowhere =
-            || Obstacle::Final("it has no address, and no topic of a runner of this context: nobody knows where it is to go".into());
+        let nowhere = || Obstacle::Final("it has neither an address nor the topic of a runner of this context".into());
         let topic = shown.topic.as_ref().ok_or_else(nowhere)?;
-        let runner = match stored.runner {
-            // It may have gone there already, so it goes nowhere else.
-            Some(id) => self.store.runners().get(id).await?.ok_or_else(|| {
-                Obstacle::Final(format!("runner {id}, which was to get it of those of type {topic}, does not exist any more"))
-            })?,
-            None => self.runner_for(stored, topic).await?,
-        };
+        let runner =
+            match stored.runner {
+                // It may have gone there already, so it goes nowhere else.
+                Some(id) => self.store.runners().get(id).await?.ok_or_else(|| {
+                    Obstacle::Final(format!("runner {id}, which was chosen among those of type {topic}, no longer exists"))
+                })?,
+                None => self.runner_for(stored, topic).await?,
+            };
         Ok(runner.address.map(|address| {
             let receiver = of_node(runner.pubkey.as_ref()).or_else(|| self.routes.key_of(&address));
             Destination { address, target: runner.target_context, receiver }

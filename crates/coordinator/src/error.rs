@@ -70,8 +70,8 @@ pub enum Error {
         message: String,
     },
     /// The maximum number of objects exists.
-    #[error("there are {0}, and no more may be")]
-    Full(&'static str),
+    #[error("{0}")]
+    Full(String),
     /// A key of Redis has the wrong type.
     #[error("the key {key} of context {context} is no list in Redis, because another program wrote there; delete or rename it")]
     NoList {

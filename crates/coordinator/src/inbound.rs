@@ -89,7 +89,7 @@ impl From<store::Error> for Refusal {
         if matches!(error, store::Error::Deleting(_)) {
             return Self::Refused(error.to_string());
         }
-        tracing::warn!(%error, "a message that came could not be stored; it comes again");
+        tracing::warn!(%error, "an incoming message could not be stored; its sender will send it again");
         Self::Full("the store of the other side is unavailable".into())
     }
 }
@@ -108,7 +108,7 @@ impl From<dispatch::Error> for Refusal {
 impl Inbound {
     /// Processes an incoming envelope. `from` is the address for the answer.
     pub(super) async fn take(&self, id: &str, text: Result<&str, &BusError>, from: Option<&str>) -> Receipt {
-        let read = |text| serde_json::from_str::<Envelope>(text).map_err(|error| format!("it is no envelope of hero: {error}"));
+        let read = |text| serde_json::from_str::<Envelope>(text).map_err(|error| format!("it is not an envelope of hero: {error}"));
         let envelope = match text.map_err(BusError::to_string).and_then(read) {
             Ok(envelope) => envelope,
             Err(text) => {
@@ -125,7 +125,7 @@ impl Inbound {
         }
         let refused = |why: &str| {
             self.dispatcher.audit().refusal(|| recording::refused(&envelope));
-            tracing::warn!(nonce = %envelope.nonce, key = %envelope.public_key, "a message that came was refused: {why}");
+            tracing::warn!(nonce = %envelope.nonce, key = %envelope.public_key, "an incoming message was refused: {why}");
         };
         let (outcome, text) = match self.accept(&envelope, from).await {
             Ok(()) => (ReceiptStatus::Stored, String::new()),
@@ -186,11 +186,10 @@ impl Inbound {
             Received::Stored | Received::Duplicate => Ok(()),
             Received::Full(lack) => Err(Refusal::Full(format!("context {context} takes no more messages now: {lack}"))),
             Received::Crowded => {
-                let why =
-                    "takes no more messages now: it knows as many as it may, of this signer or of all, each until its timeout_ack is over";
+                let why = "takes no more messages now: it remembers the maximum number, of this signer or of all, each until its timeout_ack is over";
                 Err(Refusal::Full(format!("context {context} {why}")))
             }
-            Received::Unknown => Err(Refusal::Refused("nobody waits for that result (any more)".into())),
+            Received::Unknown => Err(Refusal::Refused("no result is awaited for that message (any more)".into())),
             Received::Signer => Err(Refusal::Refused(format!("the runner of that job does not have the key {}", envelope.public_key))),
         }
     }
@@ -233,7 +232,7 @@ impl Inbound {
             return Ok(Signer::Node);
         }
         if envelope.kind == Kind::Stop {
-            return Err(Refusal::Refused(format!("the key {key} is not trusted here, and only a node stops jobs, those that it has sent")));
+            return Err(Refusal::Refused(format!("the key {key} is not trusted here; only the node that sent a job may stop it")));
         }
         // A context with an awaited result does not sleep.
         let awaits = self.dispatcher.opened(envelope.target_context).ok().filter(|_| envelope.message_type == MessageType::Result);
@@ -244,7 +243,7 @@ impl Inbound {
             match asked.as_ref().map(|asked| asked.runner_key.as_ref().or(asked.receiver_key.as_ref())) {
                 Some(Some(right)) if right == key => return Ok(Signer::Runner),
                 // The result came before the receipt of its message.
-                Some(None) => return Err(Refusal::Full("it is not known yet who has stored the job".into())),
+                Some(None) => return Err(Refusal::Full("the creator of the job is not known yet".into())),
                 _ => {}
             }
         }
@@ -254,7 +253,7 @@ impl Inbound {
                 Some(IdentityId(envelope.caller_id))
             }
             (Some(key), Ok(home)) => home.access().identity_with(&key).await?,
-            (Some(_), Err(error)) => return Err(Refusal::Full(format!("whose key {key} is cannot be looked up now: {error}"))),
+            (Some(_), Err(error)) => return Err(Refusal::Full(format!("the owner of the key {key} cannot be looked up now: {error}"))),
             (None, _) => None,
         };
         let Some(identity) = owner else {
@@ -315,7 +314,7 @@ fn check_clock(envelope: &Envelope, now: Timestamp, signer: &Signer) -> Result<(
     if matches!(signer, Signer::Identity) {
         return Err(Refusal::Refused(why));
     }
-    tracing::warn!(nonce = %envelope.nonce, key = %envelope.public_key, "a message that came is not taken yet: {why}");
+    tracing::warn!(nonce = %envelope.nonce, key = %envelope.public_key, "an incoming message cannot be accepted yet: {why}");
     Err(Refusal::Full(why))
 }
 

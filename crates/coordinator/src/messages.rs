@@ -97,9 +97,11 @@ impl Messages {
         ];
         let number = match store.messages().send(draft.caller_id, &fields).await? {
             MessageStored::Stored(number) => number,
-            MessageStored::Full => return Err(Error::Full("10,000 messages that wait to be sent from this context (msg_out)")),
+            MessageStored::Full => {
+                return Err(Error::Full(format!("context {context} already has 10,000 messages that wait to be sent (msg_out)")));
+            }
             MessageStored::NoList => return Err(Error::NoList { key: MessageList::Out.key(), context }),
-            MessageStored::NoNumber => return Err(Error::Full("as many numbers of messages in use in this context as can be told apart")),
+            MessageStored::NoNumber => return Err(Error::Full(format!("context {context} has no free message numbers"))),
         };
         self.wakes.of(context).notify_one();
         self.get(context, MessageKey { caller_id: draft.caller_id, message_id: number }).await

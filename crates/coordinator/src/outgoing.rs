@@ -150,7 +150,7 @@ impl Outgoing {
         for other in others {
             tracing::warn!(
                 %context, %other, %own,
-                "another server of this Redis has another node key, or had it a moment ago, so that the results of one are refused where the other is known: give all of them the same node_key_file and nodes"
+                "another server of this Redis has, or just had, another node key, so nodes that know only one of the keys refuse results signed by the other: give all servers the same node_key_file and nodes"
             );
         }
         Ok(())
@@ -248,7 +248,7 @@ impl Outgoing {
                         let context = self.delivery.store.context();
                         // A remote context that does not answer is logged once for all its messages.
                         if rest.is_none() {
-                            tracing::warn!(message = %key, %context, "a message has not arrived yet, and is sent again until its timeout_ack: {why}");
+                            tracing::warn!(message = %key, %context, "a message was not delivered; retrying until its timeout_ack: {why}");
                         }
                         // Its error has what was said last, so nothing depends on this.
                         let _ = self.delivery.store.messages().note(key, &why).await;
@@ -266,7 +266,7 @@ impl Outgoing {
             let Ok((key, told)) = done else { continue };
             if let StopTold::Over(why) = &told {
                 let context = self.delivery.store.context();
-                tracing::warn!(message = %key, %context, "the other side was not told that a job was stopped, which may run on there: {why}");
+                tracing::warn!(message = %key, %context, "could not forward the stop of a job, which may still be running on the other node: {why}");
             }
             settled_any |= self.delivery.store.messages().settle_stop(key, &told).await?;
         }

@@ -81,7 +81,7 @@ impl Pinger {
             Ok(said) if receipt.outcome == ReceiptStatus::Stored => said,
             _ => {
                 return Err(format!(
-                    "the node {} answers, and not to a ping, which an older hero does not know: {}",
+                    "the node {} answered something else; an older hero does not know pings: {}",
                     receipt.node, receipt.text
                 ));
             }
@@ -115,7 +115,7 @@ impl Pinger {
 
 fn no_answer(error: &BusError) -> String {
     match error {
-        BusError::Silent => "it was handed over, and no node of hero there has answered".to_owned(),
+        BusError::Silent => "it was sent, but no hero node answered".to_owned(),
         error => error.to_string(),
     }
 }

@@ -76,19 +76,19 @@ pub(super) enum NoReceipt {
     #[error("it cannot be read: {0}")]
     Form(String),
     /// It is for an earlier sending of the envelope, and does not tell whether the envelope is stored now.
-    #[error("it is of an earlier sending")]
+    #[error("it is for an earlier attempt")]
     Earlier,
     /// It is for another envelope.
-    #[error("it is of another envelope, says the node {0}")]
+    #[error("it is for another envelope, according to the node {0}")]
     OfAnother(SignerKey),
     /// The node that it names has not signed it.
     #[error("the signature is not that of the node {0}")]
     Signature(SignerKey),
     /// It comes from a node that the envelope was not sent to.
-    #[error("it is of the node {is}, and the message went to the node {right}")]
+    #[error("it is from the node {is}, but the message was sent to the node {right}")]
     Node { is: SignerKey, right: SignerKey },
     /// The bus reports another sender than the receiver of the envelope.
-    #[error("it comes from {0}, where the message did not go")]
+    #[error("it comes from {0}, but the message was not sent there")]
     Elsewhere(String),
 }
 

@@ -125,7 +125,7 @@ impl Routes {
     }
 
     async fn redis(&self, endpoint: Endpoint, address: &Address, from: ContextId, target: ContextId) -> Result<Route, BusError> {
-        let full = || BusError::Unreachable("there are connections to as many contexts of other Redis as may be, all in use".into());
+        let full = || BusError::Unreachable("the maximum number of connections to other Redis is reached, and all are in use".into());
         let connection = self.connections.to(from, (address.as_str().to_owned(), target), Instant::now()).ok_or_else(full)?;
         let connecting = connection.bus.get_or_try_init(|| async {
             let bus: Arc<dyn Bus> = Arc::new(Boxes::connect(&endpoint, target, self.own.to_string()).await?);

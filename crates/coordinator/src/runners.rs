@@ -68,8 +68,8 @@ impl Runners {
                 };
                 Err(Error::Invalid { param: "topic", message })
             }
-            (RunnerStored::NoNumber, _) => Err(Error::Full("as many numbers of runners in use in this context as can be told apart")),
-            (RunnerStored::Full | RunnerStored::Missing, _) => Err(Error::Full("10,000 runners in this context")),
+            (RunnerStored::NoNumber, _) => Err(Error::Full(format!("context {context} has no free runner numbers"))),
+            (RunnerStored::Full | RunnerStored::Missing, _) => Err(Error::Full(format!("context {context} already has 10,000 runners"))),
         }
     }
 

@@ -35,7 +35,7 @@ impl Delivery {
         let Some(since) = stored.stopped_at else { return StopTold::Over("it was not stopped".into()) };
         let (age, life) = (self.store.clock().now().since(since), stored.shown.timeout.min(LONGEST));
         if age > Duration::from_secs(life.into()) {
-            return StopTold::Over(format!("nobody there has said within {life} s that it is known"));
+            return StopTold::Over(format!("the other side did not acknowledge it within {life} s"));
         }
         // Rests as long as it has been tried.
         let later = StopTold::Later(age.clamp(FIRST_REST, LONGEST_REST));
@@ -65,7 +65,7 @@ impl Delivery {
                 Route::Bus(bus, to) => Ok(self.hand_over(&*bus, &to, &remote, &mut envelope).await?),
             }
         };
-        self.try_at(&remote, "jobs were stopped that are away, and who has them is told again", sending).await
+        self.try_at(&remote, "could not forward the stop of remote jobs; retrying", sending).await
     }
 
     /// Builds the envelope of a stop. It has its own nonce, the same however often it is sent.
@@ -104,7 +104,8 @@ impl Inbound {
     /// message comes later, its jobs do not run. `again` is the time until which the message may come. A node signs
     /// each time it sends, so a day is enough.
     pub(super) async fn take_stop(&self, envelope: &Envelope, store: &Store, again: Timestamp) -> Result<(), Refusal> {
-        let nonce: Name = envelope.in_reply_to.parse().map_err(|_| "a stop names the message whose jobs are to be stopped".to_owned())?;
+        let nonce: Name =
+            envelope.in_reply_to.parse().map_err(|_| "a stop must name the message whose jobs are to be stopped".to_owned())?;
         let begun = || recording::of_stop(self.sender(envelope, &Signer::Node), envelope);
         let doing = self.dispatcher.audit().begin(begun).map_err(|closed| Refusal::Full(format!("at the other side {closed}")))?;
         let mut doing = doing.counted();
@@ -119,11 +120,11 @@ impl Inbound {
             StopReceived::Taken { is_news, jobs } => (is_news, jobs),
             StopReceived::Signer => {
                 doing.give_up();
-                return Err(Refusal::Refused("another node has sent that message, and only that one stops its jobs".into()));
+                return Err(Refusal::Refused("another node sent that message; only that node may stop its jobs".into()));
             }
             StopReceived::Crowded => {
                 doing.give_up();
-                let why = "knows as many messages as it may, of this signer or of all, each until its timeout_ack";
+                let why = "remembers the maximum number of messages, of this signer or of all, each until its timeout_ack";
                 return Err(Refusal::Full(format!("context {} {why}", envelope.target_context)));
             }
         };

@@ -114,7 +114,7 @@ impl LogDirectory {
             Err(error) if !error.is_of_path() => {
                 metrics::counter!("hero_log_files_failed_total").increment(1);
                 if self.health.fail(&error.to_string()) {
-                    tracing::warn!(%error, "log files of jobs cannot be written; jobs go on without, and their lines are in Redis only");
+                    tracing::warn!(%error, "log files of jobs cannot be written; jobs continue, and their lines are kept in Redis only");
                 }
             }
             _ => {}

@@ -128,7 +128,7 @@ async fn schedules_of_a_deleted_identity_end_and_those_of_others_go_on() {
     };
     let now = until("the others go on", others_go_on).await;
     assert_eq!(runs(&now, &schedules[0]), runs(&then, &schedules[0]));
-    assert!(server.log().contains("a schedule ends, because its identity was deleted"));
+    assert!(server.log().contains("a schedule ends because its identity was deleted"));
     server.stop().await;
 }
 
@@ -171,7 +171,7 @@ async fn schedules_of_who_may_create_no_jobs_any_more_are_suspended_until_that_h
     assert_eq!(number(&now, "runs"), number(&then, "runs"), "it makes no jobs");
     until("the other one goes on", || async { (number(&listed(false).await, "runs") > others).then_some(()) }).await;
     assert!(listed(false).await.get("suspended").is_none());
-    assert!(server.log().contains("a schedule is suspended, and its runs are left out"));
+    assert!(server.log().contains("a schedule is suspended; its runs are skipped"));
     operator.set_role(identity, Role::Caller, CONTEXT, true).await.unwrap();
     let again = until("it goes on", || async {
         let schedule = listed(true).await;

@@ -197,7 +197,7 @@ async fn real_nodes_of_mycelium_are_a_bus_where_they_are_named() {
         buses.push(Mycelium::new(url, Api::Rest, "hero-test").unwrap());
     }
     let to_itself = buses[0].deliver(&keys[0], &envelope(&NodeKey::random(), "x"), None, SHORT).await.unwrap_err();
-    assert!(to_itself.is_final() && to_itself.to_string().contains("carries nothing to itself"), "{to_itself}");
+    assert!(to_itself.is_final() && to_itself.to_string().contains("does not deliver to itself"), "{to_itself}");
     let unknown = buses[0].deliver(&"12".repeat(32), &envelope(&NodeKey::random(), "x"), None, SHORT).await.unwrap_err();
     assert!(!unknown.is_final() && unknown.to_string().contains("has not found"), "{unknown}");
     if let ([one, two], [_, to]) = (&buses[..], &keys[..]) {

@@ -304,7 +304,7 @@ async fn what_goes_by_a_script_type_comes_to_the_runners_of_it_in_turn_and_each_
     }
     assert_eq!([came(1).await, came(2).await, came(3).await], [3, 5, 0]);
     let gone = town.fails(MessageKey { caller_id: 0, message_id: 76 }).await;
-    assert!(gone.contains("runner 9, which was to get it of those of type osis, does not exist any more"), "{gone}");
+    assert!(gone.contains("runner 9, which was chosen among those of type osis, no longer exists"), "{gone}");
     // A topic of one's own comes before the type of that name, and the others go on without a runner that is gone.
     let own = RunnerChange { topic: Some("osis".parse().unwrap()), ..v(contexts[2]) };
     let own = town.runners.create(CONTEXT, &own).await.unwrap().runner_id;

@@ -109,7 +109,7 @@ async fn what_is_known_of_messages_has_a_bound_and_keeps_no_result_out() {
     }
     let _: Option<String> = a.redis().run(&fill("+inf", "200000")).await;
     let refused = deliver(&bus, &envelope(&two, &one, "more")).await;
-    assert!(refused.outcome == ReceiptStatus::Full && refused.text.contains("it knows as many as it may"), "{refused:?}");
+    assert!(refused.outcome == ReceiptStatus::Full && refused.text.contains("it remembers the maximum number"), "{refused:?}");
     let right = result(&two, &one, asked, &awaited, "result", r#"{"status":"finished","output":"42"}"#);
     for _ in 0..2 {
         assert!(deliver(&bus, &right).await.is_stored());
@@ -190,7 +190,7 @@ async fn each_result_of_a_message_counts_once() {
         assert!(deliver(&bus, &of(&format!("n{n}"))).await.is_stored());
     }
     let refused = deliver(&bus, &of("more")).await;
-    assert!(refused.outcome == ReceiptStatus::Refused && refused.text.contains("nobody waits"), "{refused:?}");
+    assert!(refused.outcome == ReceiptStatus::Refused && refused.text.contains("no result is awaited"), "{refused:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

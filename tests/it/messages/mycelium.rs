@@ -183,7 +183,7 @@ async fn nothing_is_sent_to_the_own_node_which_carries_nothing_to_itself() {
         let here = network.node().await;
         for to in [&here.key, &here.ip] {
             let refused = bus(&here, api).deliver(to, &envelope(&key, "x"), None, PATIENCE).await.unwrap_err();
-            assert!(refused.is_final() && refused.to_string().contains("carries nothing to itself: write here"), "{refused}");
+            assert!(refused.is_final() && refused.to_string().contains("does not deliver to itself: use the address here"), "{refused}");
         }
         assert_eq!(here.lie(), 0);
     }

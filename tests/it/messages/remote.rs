@@ -131,7 +131,7 @@ async fn is_late(a: &Town, by: &NodeKey) {
     let awaited = a.hash(&asked.to_string()).await["nonce"].clone();
     let late = result(by, &a.key, asked, &awaited, "late", r#"{"status":"finished","output":"late"}"#);
     let refused = deliver(&boxes(a, by).await, &late).await;
-    assert!(refused.outcome == ReceiptStatus::Refused && refused.text.contains("nobody waits for that result"), "{refused:?}");
+    assert!(refused.outcome == ReceiptStatus::Refused && refused.text.contains("no result is awaited for that message"), "{refused:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -105,7 +105,7 @@ async fn only_what_is_signed_rightly_by_a_known_key_and_in_time_is_stored_and_on
         (late, "it came after its time: timeout_ack is 600 s"),
         (elsewhere, "context 7 does not exist"),
         (jobless, "1 to 64 jobs, not 0"),
-        (unasked, "nobody waits for that result"),
+        (unasked, "no result is awaited for that message"),
     ] {
         let receipt = deliver(&bus, &envelope).await;
         assert!(receipt.outcome == ReceiptStatus::Refused && receipt.text.contains(part), "{}: {receipt:?}", envelope.nonce);

@@ -98,7 +98,7 @@ async fn a_number_of_another_program_uses_up_none_of_those_of_runners_and_none_t
     let _: String = house.redis.run(&["SET", "hero:seq:runner", &(LAST - 2).to_string()]).await;
     assert_eq!(made().await, u64::from(LAST - 1));
     let fault = client.fault("create_runner", json!(["osis"])).await;
-    assert!(fault.message.contains("as many numbers of runners in use"), "{fault:?}");
+    assert!(fault.message.contains("no free runner numbers"), "{fault:?}");
 }
 
 #[tokio::test]
@@ -110,7 +110,7 @@ async fn there_are_no_more_runners_than_may_be_whoever_wrote_them() {
     let _: i64 = house.redis.run(&["HSET", "runner:20000", "id", "20000", "type", "osis"]).await;
     for (method, params) in [("create_runner", json!(["osis"])), ("update_runner", json!({ "runner_id": 20000, "name": "theirs" }))] {
         let fault = client.fault(method, params).await;
-        assert!(fault.code == 1007 && fault.message.contains("10,000 runners in this context"), "{method}: {fault:?}");
+        assert!(fault.code == 1007 && fault.message.contains("already has 10,000 runners"), "{method}: {fault:?}");
     }
     assert_eq!(client.ok("update_runner", json!({ "runner_id": 1, "name": "ours" })).await["name"], "ours");
 }

@@ -57,7 +57,7 @@ impl Bus for Boxes {
             let is_ping = envelope.kind == Kind::Ping;
             let put = if is_ping { self.boxes.put_ping(to, nonce, &text).await } else { self.boxes.put(to, nonce, &text).await };
             if !put.map_err(failed)? {
-                return Err(BusError::Unreachable("so many envelopes lie at the other side that it takes no more".into()));
+                return Err(BusError::Unreachable("the receiver's mailbox is full".into()));
             }
             let (mut pause, mut passed_over) = (SOON, None);
             loop {

@@ -25,7 +25,7 @@ pub enum BusError {
     #[error("{0}")]
     Unreachable(String),
     /// The envelope was handed over, and no receipt has come yet.
-    #[error("it was handed over, and the other side has not said that it stored it")]
+    #[error("it was sent, but the other side has not acknowledged it")]
     Silent,
     /// The destination does not exist on this bus.
     #[error("{0}")]
@@ -101,5 +101,5 @@ fn bounded(text: String) -> Result<String, BusError> {
 
 /// Logs an invalid receipt for an envelope.
 fn pass_over(envelope: &Envelope, why: &NoReceipt) {
-    tracing::warn!(nonce = %envelope.nonce, "what came as the receipt for a message was passed over, and the message is sent on: {why}");
+    tracing::warn!(nonce = %envelope.nonce, "ignored an invalid receipt; the message is sent again: {why}");
 }

@@ -48,7 +48,7 @@ impl Resumer {
         }
         if self.failing.insert(flow) {
             let context = self.store.context();
-            tracing::warn!(%flow, %context, %error, "what was begun with the jobs of a flow does not go on, and is tried again every {AGAIN:?}");
+            tracing::warn!(%flow, %context, %error, "an operation on a flow failed; retrying every {AGAIN:?}");
         }
         Ok(())
     }
@@ -69,7 +69,7 @@ impl Resumer {
 impl Service for Resumer {
     type Error = super::Error;
 
-    const NAME: &'static str = "bringing flows on";
+    const NAME: &'static str = "continuing flow operations";
 
     async fn tick(&mut self) -> Result<Duration, super::Error> {
         let flows = self.store.flows().to_do(BATCH).await?;

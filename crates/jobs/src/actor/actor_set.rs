@@ -128,7 +128,7 @@ impl ActorSet {
             }
             Report::Failed { actor, worker } => {
                 let failed = self.actors[actor].replace(worker, (self.start_worker)(actor, worker))?;
-                tracing::error!(job = %failed.job, "a worker failed under a job and is replaced");
+                tracing::error!(job = %failed.job, "a worker panicked while running a job and is replaced");
                 self.record(actor, &failed, &AttemptEnd::Crashed);
                 self.end(failed.lost, Ended::of(failed.job, failed.attempt, failed.claim, now, AttemptEnd::Crashed));
                 None

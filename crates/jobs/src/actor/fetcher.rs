@@ -325,7 +325,7 @@ impl Fetcher {
         let failing = known.unwrap_or_else(|| Failing { reason, since: Instant::now(), logged: false });
         let lasts = failing.since.elapsed() >= LASTING;
         if lasts && !failing.logged {
-            tracing::warn!(%error, script_type = %self.settings.script_type, "fetches keep failing, so this pool takes no jobs; it tries again");
+            tracing::warn!(%error, script_type = %self.settings.script_type, "fetching jobs keeps failing, so this pool runs none; retrying");
         }
         self.failing = Some(Failing { logged: failing.logged || lasts, ..failing });
     }

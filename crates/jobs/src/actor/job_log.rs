@@ -89,7 +89,7 @@ impl JobLog {
         drop(lines);
         if tokio::time::timeout(FLUSH, &mut task).await.is_err() {
             task.abort();
-            tracing::warn!(job = %self.job, "the log of a job could not be written in time, its last lines are missing");
+            tracing::warn!(job = %self.job, "the log of a job could not be written in time; its last lines are missing");
         }
         self.has_lines
     }

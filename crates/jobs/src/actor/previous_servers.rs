@@ -28,7 +28,7 @@ impl PreviousServers {
     pub(super) async fn recover(&mut self, store: &Store, registrations: &[Registration]) -> Result<bool, Error> {
         let recovered = store.queues().recover(registrations, &self.dead).await?;
         if recovered.ended > 0 {
-            tracing::warn!(jobs = recovered.ended, "jobs of an earlier incarnation of these actors, which died, run again");
+            tracing::warn!(jobs = recovered.ended, "requeued the jobs of an earlier process of these actors, which died");
         }
         self.silent.retain(|server, _| recovered.silent.contains(server));
         for server in &recovered.silent {

@@ -30,8 +30,8 @@ impl CallingJob {
         }
         // Another server may have granted it just now.
         if let Err(error) = self.retry.run(|| authority.follow()).await {
-            tracing::debug!(%error, job = %self.job, "what the caller of a job may do cannot be read now");
-            return Err(format!("what identity {identity} may do cannot be read now, because Redis does not give it; try again"));
+            tracing::debug!(%error, job = %self.job, "the rights of a job's caller cannot be read now");
+            return Err(format!("the rights of identity {identity} cannot be read from Redis now; try again"));
         }
         if authority.allowed(identity, permission, &concern) != Allowed::No {
             return Ok(());

@@ -155,7 +155,7 @@ impl Worker {
                 Err(error) => {
                     attempt += 1;
                     if attempt == 1 {
-                        tracing::error!(actor = self.actor, script_type = %self.settings.script_type, %error, "an engine does not start; it is tried again");
+                        tracing::error!(actor = self.actor, script_type = %self.settings.script_type, %error, "an engine does not start; retrying");
                     }
                     self.requeue().await;
                     tokio::select! {
@@ -231,7 +231,7 @@ impl Worker {
                     Ok(output) => AttemptEnd::Finished(output),
                     // The store was away, so the timeout is not the script's fault.
                     Err(error) if error.kind == ErrorKind::Timeout && retry.waited(&self.store).await => {
-                        tracing::warn!(job = %job.job, attempt = job.attempt, "the time of a job was over while it waited for the store; it is requeued");
+                        tracing::warn!(job = %job.job, attempt = job.attempt, "a job timed out while waiting for the store; it is requeued");
                         AttemptEnd::Requeued
                     }
                     Err(error) => {
@@ -246,7 +246,7 @@ impl Worker {
             Err(died) => {
                 let labels = self.store.labels([("script_type", self.settings.script_type.to_string())]);
                 metrics::counter!("hero_engine_deaths_total", labels).increment(1);
-                tracing::warn!(job = %job.job, attempt = job.attempt, %died, "an engine died under a job");
+                tracing::warn!(job = %job.job, attempt = job.attempt, %died, "an engine died while running a job");
                 host.log.failed(job.attempt, &JobError::new(ErrorKind::Crashed, "the engine or actor died under it"));
             }
         }

@@ -184,7 +184,7 @@ fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<Stor
         Created::TooFast(retry_after) => Err(Error::TooFast { retry_after }),
         Created::NoMemory => Err(Error::out_of_memory()),
         Created::ManyStaged => Err(Error::Full {
-            what: "as many lists of jobs are being created in this context as may be at once".into(),
+            what: "the maximum number of lists of jobs is being created in this context".into(),
             retry_after: RETRY_AFTER,
         }),
         Created::NotFired(_) => unreachable!("only the scheduler stores jobs that have an occurrence"),

@@ -25,7 +25,7 @@ pub enum Error {
     #[error("context {0} is being deleted, and takes no calls")]
     Deleting(ContextId),
     /// The context creates more jobs per second than it may.
-    #[error("as many jobs are created in a second in this context as may be (jobs_per_second); try again in {} ms", retry_after.as_millis())]
+    #[error("this context reached its limit of jobs created per second (jobs_per_second); try again in {} ms", retry_after.as_millis())]
     TooFast {
         /// Time until there is room.
         retry_after: Duration,
@@ -203,7 +203,7 @@ impl Error {
     /// Returns the error for another context when the maximum number of contexts is open.
     #[doc(hidden)]
     pub const fn many_contexts() -> Self {
-        Self::Busy { what: "as many contexts are in use at once as may be here", retry_after: RETRY_AFTER }
+        Self::Busy { what: "the maximum number of open contexts is in use", retry_after: RETRY_AFTER }
     }
 
     /// Returns the error for a full queue.
@@ -219,10 +219,7 @@ impl Error {
 
     /// Returns the error for relations that must wait until those of other jobs were checked.
     pub(super) fn relations_busy() -> Self {
-        Self::Full {
-            what: "so many relations of jobs were followed lately that those of this job have to wait".into(),
-            retry_after: RETRY_AFTER,
-        }
+        Self::Full { what: "too many relations of jobs were checked recently".into(), retry_after: RETRY_AFTER }
     }
 }
 

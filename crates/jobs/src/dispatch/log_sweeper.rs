@@ -89,7 +89,7 @@ impl LogSweeper {
         let removing = move || removed(oldest, |(directory, file)| directory.remove_kept(file).map(|bytes| bytes > 0)).len();
         let removed = tokio::task::spawn_blocking(removing).await.unwrap_or(0);
         metrics::counter!("hero_log_files_removed_total", "reason" => "quota").increment(removed as u64);
-        tracing::warn!(files = removed, limit = self.quota, "the log files take too much room: the oldest were removed");
+        tracing::warn!(files = removed, limit = self.quota, "the log files exceed log_quota: removed the oldest");
         false
     }
 }

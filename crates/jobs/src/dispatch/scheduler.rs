@@ -87,7 +87,7 @@ impl Scheduler {
         let (schedule, expected) = (due.id.clone(), due.occurrence);
         let firing = Firing { schedule, expected, occurrence: expected, next: None, missed: 0, overlap: spec.overlap };
         if self.store.schedules().skip_missed(&firing).await? {
-            tracing::warn!(schedule = %due.id, context = %self.store.context(), %caller, "a schedule ends, because its identity was deleted");
+            tracing::warn!(schedule = %due.id, context = %self.store.context(), %caller, "a schedule ends because its identity was deleted");
             self.audit
                 .note(|| Record { context: Some(self.store.context()), ..Record::new(Who::Schedule(due.id.clone()), "end", Outcome::Ok) });
         }
@@ -114,7 +114,7 @@ impl Scheduler {
             refused.clear();
         }
         if refused.insert(due.id.clone()) {
-            tracing::warn!(schedule = %due.id, %context, "a schedule is suspended, and its runs are left out: {why}");
+            tracing::warn!(schedule = %due.id, %context, "a schedule is suspended; its runs are skipped: {why}");
         }
     }
 

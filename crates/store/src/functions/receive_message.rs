@@ -63,10 +63,10 @@ pub enum Lack {
     #[error("its Redis uses more than 90% of its memory; what is left is for the ends of jobs")]
     Memory,
     /// The owners of earlier messages have not fetched them.
-    #[error("msg_in holds {MOST_IN} messages, as many as it may; acknowledge_message takes them out, and so does RPOP")]
+    #[error("msg_in is full with {MOST_IN} messages; acknowledge_message removes them, and so does RPOP")]
     In,
     /// Too many jobs wait.
-    #[error("the queue of {script_type} holds {most} jobs, as many as it may (queue_length); there is room when some have run")]
+    #[error("the queue of {script_type} is full with {most} jobs (queue_length); there is room when some have run")]
     Queue {
         /// The script type of a job of the message.
         script_type: String,
@@ -74,7 +74,7 @@ pub enum Lack {
         most: u64,
     },
     /// Too many jobs arrived at once.
-    #[error("it takes {0} jobs in a second (jobs_per_second), and as many have come")]
+    #[error("it reached its limit of {0} jobs per second (jobs_per_second)")]
     Rate(u64),
     /// Other programs have taken the numbers that the message or its jobs would get.
     #[error("it is still looking for a number that no other message or job has")]

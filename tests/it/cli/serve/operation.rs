@@ -108,7 +108,7 @@ async fn a_pool_whose_fetches_keep_failing_says_so_once_and_goes_on_when_it_can(
     let home = tempfile::tempdir().unwrap();
     let redis = Redis::start().await;
     let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1", "--redis", &redis.url()]).await;
-    let said = || server.log().matches("fetches keep failing, so this pool takes no jobs").count();
+    let said = || server.log().matches("fetching jobs keeps failing, so this pool runs none").count();
     // As an administrator does who forgets what the program needs.
     let _: () = redis.run(&["ACL", "SETUSER", "default", "-@scripting"]).await;
     until("a warning", || async { (said() > 0).then_some(()) }).await;
@@ -161,7 +161,7 @@ async fn a_job_runs_without_its_log_file_where_the_log_directory_cannot_be_used_
     assert!(failed.contains("log_path"), "{failed}");
     let log = server.stop().await;
     assert!(log.lines().any(|line| line.contains("WARN") && line.contains("(log_dir) cannot be used")), "{log}");
-    let once = log.matches("log files of jobs cannot be written; jobs go on without").count();
+    let once = log.matches("log files of jobs cannot be written; jobs continue").count();
     assert!(once == 1 && log.contains("log files of jobs can be written again"), "{log}");
 }
 

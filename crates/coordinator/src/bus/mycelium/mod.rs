@@ -104,7 +104,7 @@ impl Mycelium {
             if state == State::Pending && before.is_none() && self.node.is_own(to).await? {
                 self.sent.forget(nonce);
                 return Err(BusError::Unknown(format!(
-                    "{to} is the Mycelium node of this server, which carries nothing to itself: write here"
+                    "{to} is this server's own Mycelium node, which does not deliver to itself: use the address here"
                 )));
             }
             let is_lost = match state {
@@ -151,7 +151,7 @@ impl Mycelium {
             };
             if self.node.of(&first) != Some(Of::NoTopic) || nonce_of(&first).is_none() {
                 if !self.is_blocked.swap(true, Ordering::Relaxed) {
-                    tracing::warn!(url = %self.node.url, from = %first.src_pk, "a message without a topic lies at the Mycelium node that is none of hero: receipts that are late and lie behind it are not fetched before it is");
+                    tracing::warn!(url = %self.node.url, from = %first.src_pk, "the oldest message without a topic at the Mycelium node belongs to another program: late receipts behind it cannot be fetched until that program has fetched it");
                 }
                 break;
             }
@@ -163,7 +163,7 @@ impl Mycelium {
                     tracing::debug!(%nonce, is_known, "a receipt came late");
                 }
                 _ => {
-                    tracing::warn!(url = %self.node.url, from = %reply.src_pk, "a message of another program was taken from the Mycelium node, because that changed its order meanwhile")
+                    tracing::warn!(url = %self.node.url, from = %reply.src_pk, "took a message of another program from the Mycelium node, because the node had changed its order")
                 }
             }
         }
@@ -192,14 +192,14 @@ impl State {
     fn told(self, to: &str) -> BusError {
         BusError::Unreachable(match self {
             Self::Pending => {
-                format!("the Mycelium network has not found {to} yet: there is no such node, or it is off, or there is no way to it")
+                format!("the Mycelium network has not found {to} yet: the node does not exist, is off, or is unreachable")
             }
-            Self::Sending => format!("the Mycelium node {to} has a part of the message: it is slow"),
+            Self::Sending => format!("the Mycelium node {to} has received only a part of the message; the connection is slow"),
             Self::Received => format!(
                 "the Mycelium node {to} has the message, and nobody there has fetched it: no server of hero uses that node, or it has another mycelium_topic"
             ),
-            Self::Aborted => format!("the Mycelium node has given up to reach {to}"),
-            Self::Gone => format!("the Mycelium node does not know any more what became of the message to {to}"),
+            Self::Aborted => format!("the Mycelium node gave up reaching {to}"),
+            Self::Gone => format!("the Mycelium node no longer knows the state of the message to {to}"),
             Self::Read => return BusError::Silent,
         })
     }

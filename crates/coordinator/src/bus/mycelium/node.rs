@@ -184,7 +184,7 @@ impl MyceliumNode {
             return Ok(Pushed::Reply(from(answer)?));
         }
         let id = answer["id"].as_str().filter(|id| id.len() <= 64 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-        Ok(Pushed::Id(id.ok_or_else(|| BusError::Unreachable("the Mycelium node does not say what id a message has".into()))?.to_owned()))
+        Ok(Pushed::Id(id.ok_or_else(|| BusError::Unreachable("the Mycelium node did not return the id of a message".into()))?.to_owned()))
     }
 
     /// Returns the oldest message, if there is one, and removes it unless `only_sees` is true. It never waits for a
@@ -331,11 +331,11 @@ async fn text(mut response: Response) -> Result<String, BusError> {
         }
         bytes.extend_from_slice(&piece);
     }
-    String::from_utf8(bytes).map_err(|_| BusError::Unreachable("the Mycelium node answers with something that is no text".into()))
+    String::from_utf8(bytes).map_err(|_| BusError::Unreachable("the answer of the Mycelium node is not text".into()))
 }
 
 fn unknown(error: &serde_json::Error) -> BusError {
-    BusError::Unreachable(format!("the Mycelium node answers with something unknown: {error}"))
+    BusError::Unreachable(format!("the answer of the Mycelium node cannot be read: {error}"))
 }
 
 async fn read(response: Response) -> Result<Value, BusError> {
