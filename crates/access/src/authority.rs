@@ -192,8 +192,7 @@ impl Authority {
     /// Returns a page of identities in the order of their numbers: all identities, or those that `viewer` may see. The
     /// page may hold fewer than `limit` and still have a next one.
     pub async fn identities(&self, viewer: Option<IdentityId>, cursor: Option<&str>, limit: usize) -> Result<IdentityPage, Error> {
-        let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; use next_cursor of the page before".into() };
-        let after = cursor.map_or(Ok(Score::from(0)), |cursor| cursor.parse().map_err(|()| bad()))?;
+        let after = cursor.map_or(Ok(Score::from(0)), |cursor| cursor.parse().map_err(|()| Error::bad_cursor()))?;
         let (identities, next) = match viewer {
             None => self.home()?.access().identities(after, limit).await?,
             Some(viewer) => {

@@ -213,8 +213,7 @@ impl Authority {
     /// Returns a page of contexts in the order of their numbers: all contexts, or those in which an identity has a
     /// role.
     pub fn context_page(&self, identity: Option<IdentityId>, cursor: Option<&str>, limit: usize) -> Result<ContextPage, Error> {
-        let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; use next_cursor of the page before".into() };
-        let after = cursor.map(|cursor| cursor.parse().map(ContextId).map_err(|_| bad())).transpose()?;
+        let after = cursor.map(|cursor| cursor.parse().map(ContextId).map_err(|_| Error::bad_cursor())).transpose()?;
         let sees = |context: &Context| identity.is_none_or(|identity| Role::ALL.iter().any(|role| context.has(identity, *role)));
         let known = self.0.contexts.read().unwrap_or_else(PoisonError::into_inner);
         let seen = known.iter().filter(|(id, context)| after.is_none_or(|after| **id > after) && sees(context));

@@ -98,6 +98,13 @@ pub enum Error {
     Store(store::Error),
 }
 
+impl Error {
+    /// Returns the error for a cursor that did not come from hero.
+    pub(super) fn bad_cursor() -> Self {
+        Self::Invalid { param: "cursor", message: "is not a cursor; use next_cursor of the page before".into() }
+    }
+}
+
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         match error {

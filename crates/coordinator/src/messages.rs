@@ -123,8 +123,7 @@ impl Messages {
         limit: usize,
     ) -> Result<MessagePage, Error> {
         let store = self.store(context).await?;
-        let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; use next_cursor of the page before".into() };
-        let from = cursor.map(|cursor| cursor.parse().map_err(|()| bad())).transpose()?;
+        let from = cursor.map(|cursor| cursor.parse().map_err(|()| dispatch::Error::bad_page_cursor())).transpose()?;
         let page = store.messages().page(list, from, limit).await?;
         let (names, next) = page.ok_or(Error::NoList { key: list.key(), context })?;
         let next_cursor = next.map(|place| place.to_string());
@@ -145,8 +144,7 @@ impl Messages {
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<MessagePage, Error> {
-        let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; use next_cursor of the page before".into() };
-        let from = cursor.map(|cursor| cursor.parse().map_err(|()| bad())).transpose()?;
+        let from = cursor.map(|cursor| cursor.parse().map_err(|()| dispatch::Error::bad_page_cursor())).transpose()?;
         let store = self.store(context).await?;
         let (names, next) = store.messages().of_status(status, from, limit).await?;
         let (mut messages, mut gone) = (Vec::new(), Vec::new());

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::Error;
 use super::known_nodes::KnownNodes;
-use hero_jobs::dispatch::{Dispatcher, OpenContext};
+use hero_jobs::dispatch::{self, Dispatcher, OpenContext};
 use hero_model::{ContextId, Name, Runner, RunnerChange, RunnerId, RunnerPage, ScriptType};
 use hero_store::{RunnerStored, Score};
 
@@ -107,8 +107,7 @@ impl Runners {
     /// Returns a page of runners, in the order of their numbers. It may be short, or empty, before the last one.
     pub async fn list(&self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<RunnerPage, Error> {
         let store = self.store(context).await?;
-        let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; use next_cursor of the page before".into() };
-        let after = cursor.map_or(Ok(Score::from(0)), |cursor| cursor.parse().map_err(|()| bad()))?;
+        let after = cursor.map_or(Ok(Score::from(0)), |cursor| cursor.parse().map_err(|()| dispatch::Error::bad_page_cursor()))?;
         let (runners, next) = store.runners().list(after, limit).await?;
         let next_cursor = next.map(|score| score.to_string());
         Ok(RunnerPage { runners, next_cursor })

@@ -38,10 +38,8 @@ impl Flows {
     /// one.
     pub async fn list(&self, context: ContextId, caller: Option<&str>, cursor: Option<&str>, limit: usize) -> Result<FlowPage, Error> {
         let store = self.store(context).await?;
-        let bad =
-            || dispatch::Error::Invalid { param: "cursor", message: "is not a cursor; use next_cursor of the page before".to_owned() };
         let before = match cursor {
-            Some(cursor) => cursor.parse().map_err(|()| bad())?,
+            Some(cursor) => cursor.parse().map_err(|()| dispatch::Error::bad_page_cursor())?,
             None => Score::HIGHEST,
         };
         let (flows, gone, next) = store.flows().before(before, limit).await?;

@@ -176,6 +176,12 @@ impl Error {
         Self::invalid("cursor", format!("is not a cursor; {hint}"))
     }
 
+    /// Returns the error for a cursor of a list that did not come from hero.
+    #[doc(hidden)]
+    pub fn bad_page_cursor() -> Self {
+        Self::bad_cursor("use next_cursor of the page before")
+    }
+
     /// Returns the error for a failure of the store that concerns a job.
     pub(super) fn store(source: store::Error, job: Option<&JobId>) -> Self {
         if source.out_of_memory() {

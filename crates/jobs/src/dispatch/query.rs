@@ -83,7 +83,7 @@ impl Dispatcher {
         let busy = || Error::Busy { what: "too many lists of jobs at once", retry_after: error::RETRY_AFTER };
         let _permit = tokio::time::timeout(LIST_WAITS, self.0.lists.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
         let page = store.jobs().list(filter, cursor, limit, bytes.min(LARGEST_PAGE)).await?;
-        page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))
+        page.ok_or_else(Error::bad_page_cursor)
     }
 
     /// Returns every live actor, including those of other programs.

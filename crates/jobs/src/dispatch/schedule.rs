@@ -58,7 +58,7 @@ impl Dispatcher {
     /// pages; none is missing.
     pub async fn list_schedules(&self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<SchedulePage, Error> {
         let page = self.store(context).await?.schedules().list(cursor, limit).await?;
-        let (schedules, next_cursor) = page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))?;
+        let (schedules, next_cursor) = page.ok_or_else(Error::bad_page_cursor)?;
         let bytes = schedules.iter().filter_map(|stored| stored.spec.as_ref()).map(bytes_of).sum();
         let shown = away(bytes, move || schedules.into_iter().filter_map(shown).collect());
         let mut schedules: Vec<Schedule> = shown.await.ok_or_else(closed)?;
