@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_is_named_as_far_as_the_parameters_say_it() {
+    fn a_left_call_names_what_continues_by_its_parameters() {
         for (method, params, says) in [
             ("wait_job", r#"{"job_id":"x"}"#, "job x goes on, unless it has ended; `hero job stop x` stops it, `hero job wait x` waits on"),
             ("wait_job", r#"["x",60,5]"#, "`hero job stop x --context 5` stops it"),

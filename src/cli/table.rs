@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_spared_goes_first_and_then_what_can_be_cut_is_cut() {
+    fn narrow_tables_drop_columns_before_they_cut_cells() {
         let head = [("ID", Fit::Keep), ("LESS", Fit::Spare(2)), ("LEAST", Fit::Spare(9)), ("NAME", Fit::Cut)];
         let mut table = Table::new(Style::coloured(false), &head);
         table.row(cells!["1", "a", "b", Style::coloured(true).dim("a long name")]);

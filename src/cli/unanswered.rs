@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_not_known_is_said_once() {
+    async fn an_unknown_outcome_is_reported_once() {
         let lost = || client::Error::Unknown { method: "create_job".into(), why: "it ended".into(), keys: Vec::new() };
         let told = async |error: anyhow::Error| {
             let error = explained(error, "hero run", "ws://127.0.0.1:1", Trust::Machine).await;

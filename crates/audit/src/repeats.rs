@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_source_does_in_many_ways_is_counted_together_and_hides_nobody_else() {
+    fn varied_repeats_of_one_source_are_counted_together_and_hide_no_other() {
         let (mut repeats, now) = (Repeats::default(), Instant::now());
         let recorded = (0..100_000).filter(|number| repeats.take(of_identity(7, number % 50, *number), now).is_some());
         assert_eq!(recorded.count(), MOST_OF_ONE + 1);

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_holds_any_more_is_removed_a_few_at_a_time_and_nothing_else() {
+    fn abandoned_directories_are_removed_a_few_at_a_time_and_nothing_else() {
         let (parent, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let made = || Directory::create_in(parent.path()).unwrap();
         let names = || fs::read_dir(parent.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_removed_while_he_begins_is_told() {
+    fn a_directory_removed_during_its_start_is_reported() {
         let parent = tempfile::tempdir().unwrap();
         let directory = Directory::create_in(parent.path()).unwrap().path;
         let remover = lock_left(&directory).unwrap();

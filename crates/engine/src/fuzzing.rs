@@ -205,7 +205,7 @@ mod tests {
         }
 
         #[test]
-        fn what_comes_of_any_value_is_bounded_and_its_json_is_read_as_the_same(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        fn results_of_any_value_are_bounded_and_survive_a_round_trip(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             result(&bytes);
         }
     }

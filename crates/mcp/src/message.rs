@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_twice_is_named_wherever_it_stands() {
+    fn duplicate_keys_are_named_at_any_depth() {
         let call = |arguments: &str| {
             format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"x","arguments":{arguments}}}}}"#)
         };

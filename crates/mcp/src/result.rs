@@ -146,14 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_is_given_as_it_is() {
+    fn a_short_result_is_not_cut() {
         let value = json!({"value": 42, "output": "é".repeat(100)});
         let Bounded { text, value: Some(given), whole: None } = bounded(value.clone()) else { panic!("it was cut") };
         assert_eq!((text, &given), (value.to_string(), &value));
     }
 
     #[test]
-    fn of_a_long_text_there_is_the_beginning() {
+    fn a_long_text_keeps_its_beginning() {
         let value = json!({"job_id": "j", "output": "é".repeat(MOST)});
         let whole = size(&value);
         let cut = bounded(value);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_list_there_are_the_first_whole_items() {
+    fn a_long_list_keeps_its_first_whole_items() {
         let line = |at: usize| json!({"cursor": at, "text": "x".repeat(100)});
         let cut = bounded(json!({"lines": (0..5000).map(line).collect::<Vec<_>>(), "ended": true}));
         let given = cut.value.unwrap();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_is_a_text_that_breaks_off() {
+    fn a_large_object_is_cut_as_text() {
         let fields: serde_json::Map<String, Value> = (0..20_000).map(|at| (at.to_string(), json!(at))).collect();
         let cut = bounded(fields.into());
         assert!(cut.value.is_none() && cut.text.len() <= MOST && cut.text.ends_with('…'));

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_there_twice_is_found_wherever_it_is_and_however_it_is_written() {
+    fn duplicate_keys_are_found_at_any_depth_and_in_any_spelling() {
         let found = |json: &str| twice_or_marked(json.as_bytes()).unwrap().map(|path| path.join("."));
         for (json, path) in
             [(r#"{"a":1,"a":2}"#, "a"), (r#"{"a":{"b":1,"\u0062":2}}"#, "a.b"), (r#"[{"a":1},{"a":[{"b":1,"c":2,"b":3}]}]"#, "a.b")]

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_permit_that_was_refused_is_not_given_back() {
+    fn a_refused_permit_is_not_returned() {
         struct Shared<'a>(&'a InUse);
         impl AsRef<InUse> for Shared<'_> {
             fn as_ref(&self) -> &InUse {

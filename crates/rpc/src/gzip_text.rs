@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_around_a_packed_text_is_read_with_it() {
+    fn text_around_a_compressed_text_is_decompressed_with_it() {
         let mut random = 1_u64;
         let mut noise = move || {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_deep_counts_and_what_lies_beside_it() {
+    fn files_at_any_depth_are_counted() {
         let top = tempfile::tempdir().unwrap();
         let (mut path, mut made) = (top.path().to_owned(), Vec::new());
         for _ in 0..300 {

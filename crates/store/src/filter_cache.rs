@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_cannot_share_a_read_reads_alone_instead_of_waiting() {
+    async fn a_read_that_cannot_be_shared_does_not_wait() {
         let cache = FilterCache::default();
         let held = cache.turn(1).await;
         assert!(held.is_some() && cache.turn(1).await.is_none(), "it would wait as long as the other reads");

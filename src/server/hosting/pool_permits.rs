@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_no_more_holds_up_nobody() {
+    fn a_caller_that_stopped_asking_delays_nobody() {
         let (runner_permits, now) = (PoolPermits::new(1), Instant::now());
         let permit = runner_permits.take(who(1), now).unwrap();
         assert!(runner_permits.take(who(2), now).is_none());

@@ -42,7 +42,7 @@ async fn an_identity_stands_in_redis_as_the_coordinator_says() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_meant_is_refused_with_what_to_do() {
+async fn invalid_parameters_are_refused_with_the_remedy() {
     let house = House::empty().await;
     let server = Server::of(&house).await;
     let client = server.connect().await;

@@ -25,7 +25,7 @@ async fn a_websocket_goes_on_with_a_new_token_and_so_does_what_it_follows() {
 }
 
 #[tokio::test]
-async fn what_whoever_takes_a_connection_over_may_not_have_ends() {
+async fn subscriptions_that_a_new_token_does_not_allow_end() {
     let guarded = Guarded::open().await;
     let (reader, other) = (guarded.identity(&[Role::Reader]).await, guarded.identity(&[Role::Caller]).await);
     let client = guarded.server.connect().await;

@@ -4,7 +4,7 @@ use super::*;
 use crate::support::until;
 
 #[tokio::test]
-async fn what_others_make_of_the_keys_gives_nobody_rights_and_stops_nobody() {
+async fn spoilt_keys_of_access_grant_nothing_and_block_nobody() {
     let guarded = Guarded::open().await;
     let redis = &guarded.house.redis;
     let (admin, other) = (guarded.identity(&[Role::Admin]).await, guarded.identity(&[Role::Reader]).await);

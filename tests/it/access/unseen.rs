@@ -37,7 +37,7 @@ async fn a_revocation_is_seen_whose_server_was_killed_before_it_could_tell() {
 }
 
 #[tokio::test]
-async fn what_is_told_leaves_no_announcement() {
+async fn changes_that_were_published_leave_no_announcement() {
     let guarded = Guarded::open().await;
     let reader = guarded.identity(&[Role::Reader]).await;
     guarded.authority.set_role(CONTEXT, reader, Role::Reader, false).await.unwrap();

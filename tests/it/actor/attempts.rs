@@ -138,7 +138,7 @@ async fn the_history_of_a_job_whose_errors_are_long_as_json_is_kept() {
 }
 
 #[tokio::test]
-async fn deaths_of_actors_and_runs_before_a_retry_are_attempts_and_what_is_given_back_is_none() {
+async fn deaths_of_actors_and_runs_before_a_retry_are_attempts_and_requeued_runs_are_not() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let id = put(&store, spec("1")).await;

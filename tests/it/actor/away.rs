@@ -45,7 +45,7 @@ async fn ended(house: &House, id: &JobId) -> Result<JobResult, Error> {
     .await
 }
 
-async fn given_back(house: &House, id: &JobId) -> Option<u32> {
+async fn requeues(house: &House, id: &JobId) -> Option<u32> {
     house.redis.run::<Option<u32>>(&["HGET", &format!("hero:job:{id}"), "given_back"]).await
 }
 
@@ -71,7 +71,7 @@ async fn what_scripts_ask_while_redis_is_away_is_answered_when_it_is_back() {
     for ((script, expected), (id, end)) in asked.into_iter().zip(&ended) {
         let result = end.as_ref().unwrap_or_else(|error| panic!("{script}: {error}"));
         assert_eq!((result.output.as_str(), result.attempt), (expected, 1), "{script}");
-        assert_eq!(given_back(&house, id).await, None, "{script}");
+        assert_eq!(requeues(&house, id).await, None, "{script}");
     }
     let events: Vec<(String, BTreeMap<String, String>)> = house.redis.run(&["XRANGE", "hero:events", "-", "+"]).await;
     let told = events
@@ -107,7 +107,7 @@ async fn what_scripts_write_while_redis_is_away_is_done_once() {
     for ((script, expected), (id, end)) in asked.into_iter().zip(&ended) {
         let result = end.as_ref().unwrap_or_else(|error| panic!("{script}: {error}"));
         assert_eq!((result.output.as_str(), result.attempt), (expected, 1), "{script}");
-        assert_eq!(given_back(&house, id).await, None, "{script}");
+        assert_eq!(requeues(&house, id).await, None, "{script}");
     }
     let found = shelf.find(&people, &serde_json::from_str("{}").unwrap(), hero::dispatch::Room::OF_SCRIPT).await.unwrap();
     assert_eq!(found.objects.len(), 1);
@@ -125,7 +125,7 @@ async fn what_scripts_write_while_redis_is_away_is_done_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_attempt_whose_time_is_over_while_it_waits_for_redis_is_given_back_and_not_counted() {
+async fn an_attempt_that_times_out_while_it_waits_for_redis_is_requeued_and_not_counted() {
     let house = House::open(1).await;
     let first = house.start(JobSpec { name: Some("first".into()), ..spec("40") }).await;
     house.is(&first, Status::Finished).await;
@@ -137,7 +137,7 @@ async fn an_attempt_whose_time_is_over_while_it_waits_for_redis_is_given_back_an
     let result = end.as_ref().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((result.output.as_str(), result.attempt), ("42", 1));
     // Once, or more often where the machine does much else.
-    assert!(given_back(&house, id).await >= Some(1));
+    assert!(requeues(&house, id).await >= Some(1));
     house.close().await;
 }
 

@@ -71,7 +71,7 @@ async fn attempts_that_crash_are_records_one_each() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_running_job_that_is_given_back_is_a_record() {
+async fn a_requeued_job_is_recorded() {
     let (ground, audit, house) = hired_with(|settings| settings.grace = Duration::from_millis(50)).await;
     let id = house.start(spec("loop {}")).await;
     house.is(&id, hero::model::Status::Started).await;

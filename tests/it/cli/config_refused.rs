@@ -124,7 +124,7 @@ fn a_password_file_without_a_password_is_told_as_such() {
 }
 
 #[test]
-fn what_has_no_effect_is_warned_of_in_a_line() {
+fn ineffective_settings_are_warned_of_in_one_line() {
     let hero = Hero::new();
     for (arguments, said) in [
         (

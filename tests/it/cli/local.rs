@@ -154,7 +154,7 @@ fn a_check_finds_no_fault_with_the_scripts_of_this_project() {
 }
 
 #[test]
-fn what_cannot_be_checked_is_told() {
+fn scripts_that_cannot_be_checked_are_reported() {
     let hero = Hero::new();
     let missing = hero.run(&["check", "missing.rhai"]);
     assert_eq!(missing.code, 1);

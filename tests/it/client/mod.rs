@@ -20,7 +20,7 @@ async fn client(url: &str) -> Client {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_under_way_goes_on_when_its_server_was_killed_and_is_back() {
+async fn calls_continue_after_their_server_was_killed_and_restarted() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data");
     // The server comes back to the same port.

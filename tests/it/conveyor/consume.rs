@@ -72,7 +72,7 @@ async fn what_cannot_run_is_set_aside_and_holds_up_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_failed_is_kept_within_bounds() {
+async fn the_list_of_failed_elements_is_bounded() {
     let house = House::empty().await;
     for _ in 0..1100 / 50 {
         let mut words = vec!["LPUSH", "queue:work"];

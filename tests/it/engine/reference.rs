@@ -61,7 +61,7 @@ fn every_function_is_described_once_and_in_known_types() {
 }
 
 #[tokio::test]
-async fn what_may_be_left_out_may_be_left_out() {
+async fn optional_arguments_of_functions_may_be_omitted() {
     let mut bench = Bench::start().await;
     for (script, text) in [
         (r#""a".pad_start(3) + "b".pad_end(3) + "|""#, "  ab  |"),

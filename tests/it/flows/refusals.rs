@@ -1,7 +1,7 @@
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_meant_is_refused_with_what_to_do() {
+async fn invalid_flows_are_refused_with_the_remedy() {
     let (house, _server, client) = open(0).await;
     let one = |job: Value| json!({"jobs": {"a": job}});
     for (method, params, number, told) in [

@@ -340,7 +340,7 @@ async fn odd_numbers_in_one_hash_harm_no_other_job() {
 }
 
 #[tokio::test]
-async fn what_is_given_back_returns_to_the_queue_it_was_put_into() {
+async fn a_requeued_job_returns_to_its_original_queue() {
     use hero::store::{ActorRoom, AttemptEnd, Ended, Fetch};
     let redis = Redis::start().await;
     let store = redis.store().await;

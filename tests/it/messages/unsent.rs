@@ -127,7 +127,7 @@ async fn what_another_program_says_of_a_message_ends_its_job_in_time() {
 }
 
 #[tokio::test]
-async fn what_others_took_takes_room_until_it_ends() {
+async fn messages_taken_by_other_programs_count_until_they_end() {
     let quiet = Quiet::open().await;
     let _: Option<String> =
         quiet.house.redis.run(&["EVAL", "for n = 1, 10000 do redis.call('ZADD', KEYS[1], 1e15, n) end", "1", "hero:q:unsent"]).await;

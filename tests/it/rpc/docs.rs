@@ -52,7 +52,7 @@ async fn the_documents_are_shown_to_whoever_has_not_logged_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_asked_for_by_another_name_is_moved_to() {
+async fn other_paths_of_a_document_redirect_to_its_page() {
     let (house, server, _client) = open(0).await;
     for (path, to) in [
         ("/docs", "/docs/"),

@@ -23,7 +23,7 @@ async fn a_job_goes_through_its_life_by_bare_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_left_out_has_its_default() {
+async fn omitted_parameters_have_their_defaults() {
     let (_house, _server, client) = open(0).await;
     let id = create(&client, json!(["1"])).await;
     let job = client.ok("get_job", json!([id])).await;

@@ -192,7 +192,7 @@ async fn where_the_revision_is_spoilt_any_runner_may_have_changed() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_meant_is_refused_and_changes_nothing() {
+async fn invalid_runner_changes_are_refused_and_change_nothing() {
     let (house, _server, client) = open().await;
     client.ok("create_runner", json!(["osis"])).await;
     let before = hash(&house, "runner:1").await;

@@ -75,7 +75,7 @@ async fn counted(store: &Store, what: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn a_job_that_is_given_back_and_taken_again_has_started_once() {
+async fn a_job_that_is_requeued_and_taken_again_has_started_once() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let (id, _) = create(&store, JobSpec { retries: 1, ..JobSpec::default() }).await;

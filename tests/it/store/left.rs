@@ -171,7 +171,7 @@ async fn stops_are_told_once_and_not_looked_for_through_a_long_queue_of_them() {
 }
 
 #[tokio::test]
-async fn what_is_left_is_never_more_than_what_may_wait() {
+async fn ids_left_in_a_queue_never_exceed_its_limit() {
     let redis = Redis::start().await;
     let store = redis.plan().with_room(2_500).store().await;
     let first = fill(&store, 2_500).await;

@@ -175,7 +175,7 @@ async fn retries_wait_as_long_for_foreign_actors_as_for_ours() {
 }
 
 #[tokio::test]
-async fn what_the_functions_take_for_granted_is_what_the_program_does() {
+async fn constants_of_the_functions_equal_those_of_the_program() {
     let redis = Redis::start().await;
     assert_eq!(evaluated::<String>(&redis, "return jobs.DEFAULT_TYPE", "").await, ScriptType::default().to_string());
     assert_eq!(evaluated::<Vec<String>>(&redis, "return jobs.GIVEN", "").await, Claimed::GIVEN);

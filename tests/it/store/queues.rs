@@ -295,7 +295,7 @@ async fn what_is_no_job_any_more_is_dropped_from_among_sorted_ones() {
 }
 
 #[tokio::test]
-async fn a_job_that_is_given_back_is_the_next_of_its_caller() {
+async fn a_requeued_job_is_the_next_of_its_caller() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let (of_ann, of_bob) = (put_many(&store, "ann", 4).await, put_many(&store, "bob", 2).await);

@@ -71,7 +71,7 @@ async fn a_family_runs_in_order_and_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn who_waits_for_himself_is_refused() {
+async fn a_job_that_waits_for_itself_is_refused() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let unstarted = |spec| NewJob { start: false, ..job(spec) };

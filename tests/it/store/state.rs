@@ -297,7 +297,7 @@ async fn a_caller_and_a_key_are_told_from_others_that_read_alike_together() {
 }
 
 #[tokio::test]
-async fn a_release_whose_answer_was_lost_gives_back_no_later_run() {
+async fn a_release_whose_answer_was_lost_requeues_no_later_run() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let id = at(&store, Status::Dispatched).await;

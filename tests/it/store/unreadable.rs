@@ -67,7 +67,7 @@ async fn fill(redis: &Redis) {
 }
 
 #[tokio::test]
-async fn what_is_there_is_read_whatever_else_stands_beside_it() {
+async fn entries_are_read_beside_unreadable_ones() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     for (key, found) in looks(&store).await {
@@ -83,7 +83,7 @@ async fn what_is_there_is_read_whatever_else_stands_beside_it() {
 }
 
 #[tokio::test]
-async fn what_may_not_be_read_is_not_said_to_be_missing() {
+async fn entries_without_read_permission_are_not_reported_missing() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     fill(&redis).await;
@@ -100,7 +100,7 @@ async fn what_may_not_be_read_is_not_said_to_be_missing() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_while_redis_is_busy_is_not_said_to_be_missing() {
+async fn entries_are_not_reported_missing_while_redis_is_busy() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     fill(&redis).await;

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_question_is_answered_and_bad_progress_is_logged() {
+    fn unknown_host_calls_are_answered_and_bad_progress_is_logged() {
         let (mut asking, mut theirs, mut lines) = asking();
         theirs
             .write_all(b"spwan {}\nspawn {\"a\":99999999999999999999}\nthen {\nslot now\nprogress soon\nprogress\nprogress nan\n")

@@ -105,7 +105,7 @@ mod tests {
     use crate::Names;
 
     #[test]
-    fn whatever_may_be_called_is_known() {
+    fn every_callable_function_is_known_to_the_check() {
         for function in functions() {
             assert_eq!(check(&function.example, Names::Checked).map_err(|error| error.message), Ok(()), "{}", function.example);
         }

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_mask_everything_is_no_pattern() {
+    fn a_pattern_that_masks_everything_is_refused() {
         for bad in ["*", "**", "", " * "] {
             let error = Mask::new(&[bad.to_owned()]).unwrap_err().to_string();
             assert!(error.contains("would mask everything"), "{bad:?}: {error}");
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_takes_long_is_looked_at_by_another_thread() {
+    async fn long_texts_are_masked_on_another_thread() {
         let masker = Masker { mask: Mask::default(), secrets: Secrets::default() };
         let here = std::thread::current().id();
         let of = async |bytes| masker.away(bytes, (), |_, ()| std::thread::current().id()).await.unwrap();

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_known_is_never_sent_again() {
+    fn unknown_methods_are_never_repeated() {
         assert_eq!(Repeatable::of("no_such_method"), Repeatable::Never);
         assert_eq!(Repeatable::of("get_job"), Repeatable::Always);
     }

@@ -33,7 +33,7 @@ fn numbers_are_unique() {
 }
 
 #[test]
-fn what_errors_carry_is_of_the_type_that_the_document_names() {
+fn data_of_errors_has_the_documented_type() {
     use crate::error::data::*;
     let id = JobId::random;
     let read = |error: Error| {

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_answers_differ_by_is_said_once_and_in_one_line() {
+    fn vary_lists_each_header_once_in_one_line() {
         let mut headers = HeaderMap::new();
         ["accept-encoding", "origin", "Accept-Encoding"].into_iter().for_each(|by| vary(&mut headers, by));
         assert_eq!(headers.get_all(header::VARY).iter().collect::<Vec<_>>(), ["origin, Accept-Encoding"]);

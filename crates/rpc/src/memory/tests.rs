@@ -17,7 +17,7 @@ impl Divided {
 }
 
 #[tokio::test]
-async fn what_is_in_memory_is_counted_for_connection_address_and_server_and_freed() {
+async fn memory_is_counted_per_connection_address_and_server_and_freed() {
     let handler_timeout = Duration::from_millis(10).into();
     let limits = Limits { held_per_connection: 101, held_per_address: 151, held: 201, handler_timeout, ..Limits::default() };
     let (address, server, first) = connection(&limits);
@@ -39,7 +39,7 @@ async fn what_is_in_memory_is_counted_for_connection_address_and_server_and_free
 }
 
 #[tokio::test]
-async fn what_others_use_keeps_only_large_requests_out() {
+async fn a_full_budget_refuses_only_large_requests_of_others() {
     let handler_timeout = Duration::from_millis(10).into();
     let limits = Limits { held_per_address: 200_001, held: 200_001, handler_timeout, ..Limits::default() };
     let (address, server, hog) = connection(&limits);
@@ -107,7 +107,7 @@ async fn answers_of_batches_leave_half_of_a_budget_to_others_and_are_no_slow_rea
 }
 
 #[tokio::test]
-async fn what_strangers_hold_is_not_that_of_those_who_have_logged_in_and_goes_from_where_it_was() {
+async fn memory_of_anonymous_connections_is_separate_and_moves_at_login() {
     let handler_timeout = Duration::from_millis(10).into();
     let limits = Limits { held_per_address: 800_000, held: 1_600_000, handler_timeout, ..Limits::default() };
     let (address, server) = (Divided::of_address(&limits, true), Divided::of_server(&limits, true));

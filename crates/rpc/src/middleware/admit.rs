@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_waits_for_room_is_held_however_long_it_waits() {
+    async fn a_call_that_waits_for_memory_keeps_its_reservation() {
         let limits = Limits { held_per_connection: 1000, ..Limits::default() };
         let addresses = Addresses::new(limits.clone(), false);
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));

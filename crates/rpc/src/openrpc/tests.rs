@@ -86,7 +86,7 @@ fn names_have_no_dots_and_every_method_has_what_generators_need() {
 }
 
 #[test]
-fn what_is_used_most_comes_first_among_positions() {
+fn the_most_used_parameters_come_first() {
     let document = parsed();
     let names = |method: &str| -> Vec<String> {
         let method = document["methods"].as_array().unwrap().iter().find(|listed| listed["name"] == method).unwrap();

@@ -121,7 +121,7 @@ fn errors_end_their_lines_between_words_on_a_terminal_and_are_whole_in_a_pipe() 
 }
 
 #[test]
-fn what_is_told_names_commands_and_options() {
+fn messages_name_commands_and_options() {
     let server = Server::start();
     let created = server.ok(&["job", "create", "-e", "1"]);
     for (arguments, told) in [

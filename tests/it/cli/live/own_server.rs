@@ -145,7 +145,7 @@ fn bench_measures_only_what_it_is_asked_for() {
 }
 
 #[test]
-fn a_server_that_ends_gives_back_what_still_runs_and_the_next_one_has_it() {
+fn a_server_that_ends_requeues_running_jobs_for_the_next_one() {
     let server = Server::with(Hero::new(), &["--pool", "osis=1", "--grace", "100ms"]);
     let id = server.ok(&["job", "create", "-e", "loop {}", "--timeout", "1h", "--start"]);
     server.is(&id, "started");

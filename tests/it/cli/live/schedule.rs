@@ -38,7 +38,7 @@ fn a_schedule_is_created_listed_and_deleted_by_commands() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_a_usage_error() {
+fn impossible_schedule_options_are_usage_errors() {
     let server = Server::start();
     for (arguments, word) in [
         (&["-e", "1"][..], "--every"),

@@ -190,7 +190,7 @@ async fn an_engine_that_dies_while_it_has_nothing_to_do_costs_nobody_an_attempt(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pools_of_one_server_do_not_give_back_each_others_jobs() {
+async fn pools_of_one_server_do_not_requeue_each_others_jobs() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data");
     let server = Process::serve(&data, &["--pool", "osis=1,sal=1", "--durability", "always"]).await;

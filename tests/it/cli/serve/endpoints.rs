@@ -45,7 +45,7 @@ async fn a_server_without_settings_has_the_limits_of_the_document() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_may_be_held_is_as_the_settings_say() {
+async fn memory_limits_are_those_of_the_settings() {
     let home = tempfile::tempdir().unwrap();
     let settings = ["--pool", "none", "--held-per-connection", "3MB", "--held-per-address", "5MB", "--held", "7MB"];
     let server = Process::serve(&home.path().join("data"), &settings).await;

@@ -92,7 +92,7 @@ async fn a_private_redis_that_never_answers_is_reported_while_it_is_waited_for()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_has_no_effect_is_said_in_a_line_of_the_log() {
+async fn ineffective_settings_are_logged_at_the_start() {
     let home = tempfile::tempdir().unwrap();
     let redis = Redis::start().await;
     let more = ["--pool", "none", "--redis", &redis.url(), "--durability", "always", "--mask", "tok_.*,key_*"];

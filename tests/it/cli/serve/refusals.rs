@@ -141,7 +141,7 @@ async fn with_log_format_json_every_line_of_the_log_is_an_object() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_lets_every_page_or_name_in_is_warned_in_one_line_each() {
+async fn settings_that_admit_every_origin_or_host_are_warned_of() {
     let home = tempfile::tempdir().unwrap();
     let loud = |log: &str| log.lines().filter(|line| line.contains(" MAY ") || line.contains("ANY NAME")).count();
     for (name, arguments, lines) in [

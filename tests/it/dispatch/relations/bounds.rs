@@ -141,7 +141,7 @@ async fn a_chain_is_not_followed_anew_for_each_job_at_its_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_exceeds_the_bound_only_together_with_others_is_stored_all_the_same() {
+async fn a_group_that_exceeds_the_bound_only_with_others_is_stored() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let mut ends = Vec::new();

@@ -188,7 +188,7 @@ async fn a_running_job_is_not_deleted_and_keeps_its_relations() {
 
 /// Everyone in a family, in every role, is taken away once.
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_taken_out_of_a_family_leaves_nobody_behind() {
+async fn removing_a_job_leaves_no_relative_waiting() {
     let house = House::open(2).await;
     let mut families = Vec::new();
     for role in 0..7 {

@@ -23,7 +23,7 @@ async fn is_created(redis: &Redis) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_come_to_its_place_now_is_not_lost() {
+async fn relatives_that_cannot_be_linked_now_are_not_lost() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let creator = alone(&redis).await;
@@ -119,7 +119,7 @@ async fn many_that_were_held_for_nothing_go_on_by_a_few_calls_one_behind_the_oth
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_held_for_a_group_goes_on_though_the_list_of_those_that_are_staged_is_lost() {
+async fn a_job_held_for_a_group_continues_if_the_list_of_staged_groups_is_lost() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let dispatcher = dispatcher([store.clone()], redis.directory());

@@ -115,7 +115,7 @@ async fn only_a_job_that_has_ended_is_retried() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_that_retry_at_once_one_does() {
+async fn one_of_two_concurrent_retries_succeeds() {
     let (house, hand) = by_hand().await;
     let job = house.start(spec("1")).await;
     hand.fail(&job).await;

@@ -122,7 +122,7 @@ async fn a_scheduled_job_ends_with_its_prerequisite_and_does_not_come_back_when_
 
 /// A link that looked before the end and wrote after it would be waited for for ever.
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_linked_while_the_other_ends_is_released_or_not_blocked() {
+async fn a_job_linked_while_its_prerequisite_ends_is_released_or_not_blocked() {
     let (house, hand) = by_hand().await;
     let hand = Arc::new(hand);
     let other = house.redis.store().await;

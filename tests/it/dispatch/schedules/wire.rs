@@ -72,7 +72,7 @@ async fn pages_hold_every_schedule_in_the_order_of_the_next_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_meant_is_refused_with_the_reason() {
+async fn invalid_schedules_are_refused_with_the_reason() {
     let (house, _server, client) = open(0).await;
     let job = json!({"script": "1"});
     for (params, words) in [

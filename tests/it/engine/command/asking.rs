@@ -145,7 +145,7 @@ async fn a_command_asks_by_lines() {
 }
 
 #[tokio::test]
-async fn what_was_asked_right_before_the_end_is_done_and_nobody_has_to_read_the_answer() {
+async fn host_calls_right_before_the_end_are_carried_out_unread() {
     let mut bench = Bench::with(bash()).await;
     let mut host = RecordingHost::by(answer);
     let spawns =

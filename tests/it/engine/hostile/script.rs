@@ -153,6 +153,6 @@ fn expanded(text: &str) -> String {
 }
 
 #[test]
-fn what_is_written_short_is_made_long() {
+fn short_notations_in_hostile_scripts_are_expanded() {
     assert_eq!(expanded("a«(»×3«U+41»«x№,»×3b"), "a(((Ax0,x1,x2,b");
 }

@@ -35,7 +35,7 @@ async fn a_batch_ends_when_its_parts_are_too_large_and_not_when_its_first_is_the
 }
 
 #[tokio::test]
-async fn what_an_ended_batch_held_is_given_back() {
+async fn memory_of_an_ended_batch_is_freed() {
     let server = Server::with(|settings| {
         settings.limits.held_per_connection = 3 * MB as u64;
         settings.limits.response_bytes = MB as u32;

@@ -76,7 +76,7 @@ async fn too_large_a_response_is_an_error() {
 }
 
 #[tokio::test]
-async fn connections_are_limited_and_places_are_given_back() {
+async fn connections_are_limited_and_their_places_are_freed() {
     let server = Server::with(|settings| settings.limits.connections_per_address = 2).await;
     let (mut first, _second) = (server.websocket().await, server.websocket().await);
     assert!(tokio_tungstenite::connect_async(format!("ws://{}/", server.serving.local_addr())).await.is_err());

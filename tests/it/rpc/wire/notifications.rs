@@ -136,7 +136,7 @@ async fn the_notifications_of_a_batch_are_carried_out_in_their_order() {
 }
 
 #[tokio::test]
-async fn what_notifications_would_answer_is_neither_sent_nor_held() {
+async fn results_of_notifications_are_neither_sent_nor_held() {
     let server = Server::with(|settings| settings.limits.held_per_connection = 4_000_000).await;
     let mut socket = server.websocket().await;
     for _ in 0..40 {

@@ -43,7 +43,7 @@ async fn a_spoilt_list_of_a_caller_does_not_hold_up_the_others() {
 }
 
 #[tokio::test]
-async fn what_should_be_one_of_our_lists_gives_way_within_a_round() {
+async fn spoilt_lists_of_ours_are_deleted_within_a_round() {
     let (redis, store) = house().await;
     for key in [
         "hero:q:leases",
@@ -122,7 +122,7 @@ async fn an_index_that_is_no_list_gives_way_and_its_pruning_ends() {
 }
 
 #[tokio::test]
-async fn what_should_say_whose_turn_it_is_gives_way_and_no_job_is_lost() {
+async fn spoilt_turns_of_callers_are_deleted_and_no_job_is_lost() {
     let (redis, store) = house().await;
     let (osis, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
     let actors = |room| [hero::store::ActorRoom { actor: "osis:default:1".into(), room }];

@@ -65,7 +65,7 @@ async fn a_key_named_with_an_id_that_functions_leave_out_is_named_in_the_log() {
 }
 
 #[tokio::test]
-async fn what_is_no_longer_of_another_type_is_not_named_and_no_more_keys_than_a_log_takes() {
+async fn repaired_keys_are_not_logged_and_the_number_of_logged_keys_is_bounded() {
     let (redis, store) = house().await;
     let (cured, others) = (JobId::random(), (0..300).map(|_| JobId::random()).collect::<Vec<_>>());
     spoil(&redis, &key(&cured)).await;

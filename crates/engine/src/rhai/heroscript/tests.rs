@@ -64,7 +64,7 @@ fn values_are_words_texts_and_lists() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn syntax_errors_name_their_position() {
     for (source, line, column, message) in [
         ("!!!!!a.b", 1, 1, "at most 4 exclamation marks, and this has 5"),
         ("!!a.b\nhello", 2, 1, "\"hello\" is no action"),
@@ -139,7 +139,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_read_is_printed_so_that_it_is_read_again(text in source()) {
+    fn a_printed_script_parses_to_the_same_script(text in source()) {
         if let Ok(script) = parse(&text) {
             let printed = script.to_string();
             prop_assert_eq!(parse(&printed).unwrap_or_else(|wrong| panic!("{printed}\n{wrong:?}")), script, "{}", printed);

@@ -90,7 +90,7 @@ fn an_actor_whose_engine_would_have_to_start_is_the_last_choice() {
 }
 
 #[test]
-fn what_must_run_alone_is_not_overtaken_by_what_was_on_its_way_when_it_was_given_back() {
+fn an_exclusive_job_is_not_overtaken_when_it_is_requeued() {
     let (mut pool, first, alone, fourth) = (TestPool::new(), job(true), job(false), job(true));
     pool.take(&first);
     pool.take(&alone);
@@ -105,7 +105,7 @@ fn what_must_run_alone_is_not_overtaken_by_what_was_on_its_way_when_it_was_given
 }
 
 #[test]
-fn jobs_that_are_given_back_together_come_back_in_the_order_in_which_they_were_taken() {
+fn jobs_requeued_together_keep_their_order() {
     let (mut pool, first, alone, fourth) = (TestPool::new(), job(true), job(false), job(true));
     for job in [&first, &alone, &fourth] {
         pool.take(job);
@@ -186,7 +186,7 @@ fn a_stop_of_a_job_that_was_not_here_does_not_end_an_attempt_long_after_it() {
 }
 
 #[test]
-fn what_is_said_to_be_lost_of_a_run_that_has_ended_stops_nobody() {
+fn a_lost_lease_of_an_ended_run_stops_no_other_run() {
     let (mut pool, first) = (TestPool::new(), job(false));
     pool.take(&first);
     let work = pool.work(0).unwrap();

@@ -107,7 +107,7 @@ fn start_and_end_are_occurrences_themselves() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_with_the_reason() {
+fn invalid_schedules_are_refused_with_the_reason() {
     let both = ScheduleSpec { every: Seconds::new(5.0), ..by_cron("* * * * *", "") };
     for (spec, words) in [
         (by_cron("61 * * * *", ""), ["cron: ", "\"61\" is no minute", "0 to 59"]),
@@ -240,7 +240,7 @@ proptest! {
 }
 
 #[test]
-fn where_none_may_be_fired_all_that_have_come_are_counted_and_the_next_is_after_now() {
+fn without_firing_all_due_occurrences_are_counted_as_missed() {
     let (table, created) = (timetable(&every(10.0)), at(CREATED));
     let after = |seconds: u64| created.plus(Duration::from_secs(seconds));
     assert_eq!(table.plan_for_none(after(10), after(35)), Plan { missed: 3, occurrences: Vec::new(), next: Some(after(40)) });
