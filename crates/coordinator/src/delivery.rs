@@ -159,7 +159,7 @@ impl Delivery {
             return Ok(self.inbound.take_here(&self.envelope(key, stored, self.store.context(), None).await?).await);
         };
         let remote: RemoteContext = (address.as_str().to_owned(), target);
-        let sending = async {
+        let sending = Box::pin(async {
             let mut envelope = self.envelope(key, stored, target, receiver.as_ref()).await?;
             match self.routes.find(&self.store, &address, target).await? {
                 Route::Here => Ok(self.inbound.take_here(&envelope).await),
@@ -171,7 +171,7 @@ impl Delivery {
                     delivered => Ok(delivered?),
                 },
             }
-        };
+        });
         let trying = async {
             match sending.await {
                 Err(Obstacle::Unanswered(_)) if self.is_over(key).await => Err(Obstacle::Over),

@@ -59,12 +59,12 @@ impl Delivery {
         let mut envelope = self.stop_envelope(key, stored, target, receiver, since, life)?;
         let full = || Obstacle::Silent("others are on their way there".into(), MEANWHILE);
         let _on_its_way = self.telling.begin(&remote).ok_or_else(full)?;
-        let sending = async {
+        let sending = Box::pin(async {
             match self.routes.find(&self.store, &address, target).await? {
                 Route::Here => Ok(self.inbound.take_here(&envelope).await),
                 Route::Bus(bus, to) => Ok(self.hand_over(&*bus, &to, &remote, &mut envelope).await?),
             }
-        };
+        });
         self.try_at(&remote, "could not forward the stop of remote jobs; retrying", sending).await
     }
 
