@@ -8,8 +8,8 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::addresses::{AddressHandle, InUse};
 use super::anonymous::TrackedConnection;
+use super::document::ServerAddress;
 use super::memory::Connection;
-use super::openrpc_document::ServerAddress;
 use hero_access::Login;
 pub use hero_access::Permission;
 

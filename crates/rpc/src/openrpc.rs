@@ -16,9 +16,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::NAME;
+use super::document;
 use super::error::{Code, data};
 use super::method::{Method, Subscription};
-use super::openrpc_document;
 use hero_model::api::Repeatable;
 use schema::{Titles, one_line};
 
@@ -92,8 +92,8 @@ impl Describer {
                 "license": {"name": env!("CARGO_PKG_LICENSE")},
             },
             "servers": [
-                {"name": "http", "url": openrpc_document::HTTP, "summary": "Calls and batches."},
-                {"name": "websocket", "url": openrpc_document::WEBSOCKET, "summary": "Calls, batches and subscriptions."},
+                {"name": "http", "url": document::HTTP, "summary": "Calls and batches."},
+                {"name": "websocket", "url": document::WEBSOCKET, "summary": "Calls, batches and subscriptions."},
             ],
             "methods": methods,
             "components": {"schemas": schemas, "errors": errors},

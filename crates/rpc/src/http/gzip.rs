@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, header};
 use http_body_util::BodyExt as _;
 use tokio::sync::Semaphore;
 
-use crate::openrpc_document::OpenRpcDocument;
+use crate::document::OpenRpcDocument;
 
 /// Shorter answers are sent uncompressed.
 const SHORTEST: usize = 1024;

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
 use super::gzip::vary;
 use crate::auth::Session;
-use crate::openrpc_document::ServerAddress;
+use crate::document::ServerAddress;
 
 /// The ports that URLs may leave out.
 const USUAL: [u16; 2] = [80, 443];

@@ -16,7 +16,7 @@ use super::gzip::{Gzip, compress};
 use super::origin::{OriginCheck, check_origin};
 use crate::app::Probes;
 use crate::auth::Session;
-use crate::openrpc_document::OpenRpcDocument;
+use crate::document::OpenRpcDocument;
 
 /// Returns the router of connections beyond the limit, which has only the probes.
 pub(crate) fn probes(probes: Probes, allowed: OriginCheck) -> Router {
