@@ -24,7 +24,7 @@ pub type Counters = BTreeMap<String, u64>;
 pub struct StoreInfo {
     /// Its version.
     pub version: String,
-    /// Bytes in use.
+    /// Bytes in use that count against the maximum: what waits for replicas and the append-only file does not.
     pub used_memory: u64,
     /// Bytes it may use; 0 is no limit.
     pub max_memory: u64,
@@ -118,7 +118,7 @@ async fn store_info(link: &Link) -> Result<StoreInfo, Error> {
         } else {
             format!("valkey {}", value("valkey_version"))
         },
-        used_memory: number("used_memory"),
+        used_memory: crate::memory::used(&info),
         max_memory: number("maxmemory"),
         evicted_keys: number("evicted_keys"),
         warnings,

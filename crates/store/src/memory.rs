@@ -43,16 +43,25 @@ impl Inner {
 }
 
 impl Health<'_> {
-    /// Reads the memory use of Redis: the bytes in use, and the limit; 0 is no limit. [`Jobs::create`](crate::views::Jobs::create) uses the
-    /// values read.
+    /// Reads the memory use of Redis: the bytes in use, as Redis counts them when it refuses more, and the limit; 0 is no limit.
+    /// [`Jobs::create`](crate::views::Jobs::create) uses the values read.
     pub async fn look_at_memory(self) -> Result<(u64, u64), Error> {
         let info: String = self.0.commands.call(redis::cmd("INFO").arg("memory")).await?;
-        let number = |name: &str| info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok());
-        let (used, limit) = (number("used_memory").unwrap_or(0), number("maxmemory").unwrap_or(0));
+        let (used, limit) = (used(&info), number(&info, "maxmemory"));
         let memory = &self.0.memory;
         memory.used.store(used, Ordering::Relaxed);
         memory.limit.store(limit, Ordering::Relaxed);
         memory.stored.store(0, Ordering::Relaxed);
         Ok((used, limit))
     }
+}
+
+/// Returns the bytes in use of an answer to `INFO memory`, as Redis compares them with its maximum: what waits for replicas and the
+/// append-only file does not count.
+pub(super) fn used(info: &str) -> u64 {
+    number(info, "used_memory").saturating_sub(number(info, "mem_not_counted_for_evict"))
+}
+
+fn number(info: &str, name: &str) -> u64 {
+    info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok()).unwrap_or(0)
 }
