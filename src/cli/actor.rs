@@ -94,7 +94,7 @@ async fn list(global: &Global, context: ContextId) -> anyhow::Result<Exit> {
             actor.script_type.to_string(),
             actor.group.to_string(),
             actor.instance.to_string(),
-            presence.in_flight.map_or_else(dash, |count| count.to_string()),
+            presence.in_flight.map_or_else(dash, |count| format!("{count}{}", if presence.draining { ", draining" } else { "" })),
             presence.hostname.unwrap_or_else(dash),
             presence.pid.map_or_else(dash, |pid| pid.to_string()),
             ago(presence.started_at),

@@ -28,6 +28,9 @@ pub struct Presence {
     pub incarnation: Option<String>,
     /// How many jobs it runs now.
     pub in_flight: Option<u32>,
+    /// Whether it takes no more jobs, because its server drains, and ends once those that it runs have ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub draining: bool,
     /// How its engine is confined: `weak: no …` with what is missing, then the steps in force behind a semicolon.
     pub confinement: Option<String>,
     /// Which process of which machine runs it, so that others there can see whether it still runs.
@@ -75,8 +78,13 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// Whether it takes jobs from a queue.
+    /// Whether it takes jobs from a queue: no actor does whose server drains.
     pub fn takes_from(&self, queue: &Queue) -> bool {
+        !self.presence.draining && self.is_for(queue)
+    }
+
+    /// Whether a queue is one of those that it takes jobs from while its server does not drain.
+    pub fn is_for(&self, queue: &Queue) -> bool {
         self.script_type == queue.script_type
             && match &queue.target {
                 Target::Type => true,

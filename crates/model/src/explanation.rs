@@ -25,6 +25,8 @@ pub enum Reason {
     WaitingForTurn,
     /// No live actor takes from its queue.
     NoLiveActor,
+    /// All actors that take from its queue belong to servers that drain, and take no more jobs.
+    Draining,
     /// As many jobs run in its context as may.
     AtConcurrencyCap,
     /// The actors that take from its queue have other jobs.
@@ -75,7 +77,7 @@ pub struct Explanation {
     pub depth: Option<u64>,
     /// Its place there; 1 is taken next. Absent far back, and where callers take turns.
     pub position: Option<u64>,
-    /// How many live actors take from that queue.
+    /// How many live actors take from that queue, without those whose server drains.
     pub actors: Option<u32>,
     /// How many jobs run in its context, without those of runners elsewhere.
     pub running: Option<u64>,

@@ -487,7 +487,7 @@ class Explanation(Model):
     """Its place there; 1 is taken next. Absent far back, and where callers take turns."""
 
     actors: int | None = None
-    """How many live actors take from that queue."""
+    """How many live actors take from that queue, without those whose server drains."""
 
     running: int | None = None
     """How many jobs run in its context, without those of runners elsewhere."""
@@ -530,6 +530,9 @@ class Reason(Word):
 
     NO_LIVE_ACTOR = "no_live_actor"
     """No live actor takes from its queue."""
+
+    DRAINING = "draining"
+    """All actors that take from its queue belong to servers that drain, and take no more jobs."""
 
     AT_CONCURRENCY_CAP = "at_concurrency_cap"
     """As many jobs run in its context as may."""
@@ -1415,6 +1418,9 @@ class Actor(Model):
     in_flight: int | None = None
     """How many jobs it runs now."""
 
+    draining: bool | None = None
+    """Whether it takes no more jobs, because its server drains, and ends once those that it runs have ended."""
+
     confinement: str | None = None
     """How its engine is confined: `weak: no …` with what is missing, then the steps in force behind a semicolon."""
 
@@ -1580,7 +1586,7 @@ class StoreInfo(Model):
     """Its version."""
 
     used_memory: int
-    """Bytes in use."""
+    """Bytes in use that count against the maximum: what waits for replicas and the append-only file does not."""
 
     max_memory: int
     """Bytes it may use; 0 is no limit."""

@@ -292,7 +292,7 @@ export interface Explanation {
   depth?: number;
   /** Its place there; 1 is taken next. Absent far back, and where callers take turns. */
   position?: number;
-  /** How many live actors take from that queue. */
+  /** How many live actors take from that queue, without those whose server drains. */
   actors?: number;
   /** How many jobs run in its context, without those of runners elsewhere. */
   running?: number;
@@ -324,6 +324,9 @@ export interface Explanation {
  *
  * - `no_live_actor`: No live actor takes from its queue.
  *
+ * - `draining`: All actors that take from its queue belong to servers that drain, and take no more
+ * jobs.
+ *
  * - `at_concurrency_cap`: As many jobs run in its context as may.
  *
  * - `all_actors_busy`: The actors that take from its queue have other jobs.
@@ -344,6 +347,7 @@ export type Reason =
   | "paused"
   | "waiting_for_turn"
   | "no_live_actor"
+  | "draining"
   | "at_concurrency_cap"
   | "all_actors_busy"
   | "in_no_queue"
@@ -1027,6 +1031,11 @@ export interface Actor {
   /** How many jobs it runs now. */
   in_flight?: number;
   /**
+   * Whether it takes no more jobs, because its server drains, and ends once those that it runs have
+   * ended.
+   */
+  draining?: boolean;
+  /**
    * How its engine is confined: `weak: no …` with what is missing, then the steps in force behind a
    * semicolon.
    */
@@ -1153,7 +1162,10 @@ export interface PoolDetails {
 export interface StoreInfo {
   /** Its version. */
   version: string;
-  /** Bytes in use. */
+  /**
+   * Bytes in use that count against the maximum: what waits for replicas and the append-only file
+   * does not.
+   */
   used_memory: number;
   /** Bytes it may use; 0 is no limit. */
   max_memory: number;

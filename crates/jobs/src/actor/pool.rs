@@ -105,6 +105,7 @@ impl Pool {
             presence: presence.clone(),
             status: status.clone(),
             leases: leases.clone(),
+            mode: mode_changes.clone(),
             previous_servers: Some(previous_servers),
         };
         spawn(boxed(service::run(heartbeat, services.clone())));

@@ -2,7 +2,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use super::Error;
+use super::fetcher::PoolMode;
 use super::lease::HeldLeases;
 use super::previous_servers::PreviousServers;
 use super::settings::{Instances, PoolSettings};
@@ -90,6 +93,7 @@ pub(super) struct Heartbeat {
     pub(super) presence: Presence,
     pub(super) status: Arc<PoolStatus>,
     pub(super) leases: HeldLeases,
+    pub(super) mode: watch::Receiver<PoolMode>,
     /// The previous servers of these actors, while they still hold leases.
     pub(super) previous_servers: Option<PreviousServers>,
 }
@@ -104,6 +108,7 @@ impl Service for Heartbeat {
         for (actor, registration) in self.registrations.iter().enumerate() {
             self.presence.last_heartbeat = Some(self.store.clock().now());
             self.presence.in_flight = running.get(actor).map(|running| u32::try_from(*running).unwrap_or(u32::MAX));
+            self.presence.draining = *self.mode.borrow() == PoolMode::Draining;
             self.presence.confinement = self.status.confinement(actor);
             let held = self.store.actors().claim_post(registration, &self.presence).await?;
             self.status.beat(actor, matches!(held, RegistrationClaim::Claimed));

@@ -196,7 +196,9 @@ impl Dispatcher {
             None => store.actors().now().await,
             Some(since) => store.actors().since(since).await,
         };
-        let actors = actors.map_err(failed)?.iter().filter(|actor| actor.takes_from(&queue)).count();
+        let actors = actors.map_err(failed)?;
+        let drains = actors.iter().any(|actor| actor.presence.draining && actor.is_for(&queue));
+        let actors = actors.iter().filter(|actor| actor.takes_from(&queue)).count();
         let most = store.limits().running() as u64;
         let turn = self.0.explain_waits.get().and_then(|explain| explain(context, &queue));
         let (reason, message) = if in_queue.paused {
@@ -207,6 +209,10 @@ impl Dispatcher {
             && let Some(why) = self.wrong_runner(context, &queue).await?
         {
             (Reason::NoLiveActor, why)
+        } else if actors == 0 && drains {
+            let why =
+                "take no more jobs, because their server drains; it waits in its queue until another server, or that one, starts some";
+            (Reason::Draining, format!("all actors of {of} {why}"))
         } else if actors == 0 {
             let why =
                 self.0.settings.absent.get(&queue.script_type).map_or_else(String::new, |why| format!("; this server offers none: {why}"));

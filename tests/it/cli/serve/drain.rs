@@ -137,6 +137,11 @@ async fn a_server_that_is_told_to_drain_takes_no_jobs_and_ends_when_those_that_r
     // Calls are answered, and what is made now waits.
     let later = start(&client, spec("3")).await;
     assert_eq!(client.get_status(CONTEXT, &later).await.unwrap(), Status::Dispatched);
+    until("an explanation that names the drain", || async {
+        let why: serde_json::Value = client.call_named("explain_job", serde_json::json!({"job_id": later})).await.unwrap();
+        (why["reason"] == "draining" && why["actors"] == 0).then_some(())
+    })
+    .await;
     assert_eq!(client.drain_server(PATIENCE).await.unwrap(), 1);
     let log = server.log();
     assert!(log.contains("a caller asks this server to drain") && log.contains("peer=127.0.0.1:"), "{log}");
