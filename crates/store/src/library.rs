@@ -22,7 +22,7 @@ macro_rules! files {
 /// The shared modules, each after the modules that it uses.
 const MODULES: Files = files!("lua/",
     "commands" "values" "keys" "time" "request" "leases" "field_counts" "jobs" "attempts" "news" "coordinator" "flows" "layouts" "ends" "queues" "routing" "relations" "links" "cycles" "index"
-    "filter" "foreign" "awaited" "schedules" "conveyor" "fair" "incoming" "limit" "masks" "objects" "access" "calling" "once" "envelopes" "messages" "message_jobs" "unsent" "clock_step"
+    "filter" "foreign" "awaited" "keyed" "schedules" "conveyor" "fair" "incoming" "limit" "masks" "objects" "access" "calling" "once" "envelopes" "messages" "message_jobs" "unsent" "clock_step"
 );
 
 /// The most used globals, as locals: a function of a library looks up every other global in two tables.
@@ -33,7 +33,7 @@ const GLOBALS: &str = "local redis, string, math, table, next, pairs, ipairs, ty
 const FUNCTIONS: Files = files!("lua/functions/",
     "acknowledge_message" "admit_identities" "advance_flow" "announce_change" "bury_context" "claim_post" "clean_status_index" "close_context" "close_conveyor"
     "commit_jobs" "complete_message" "control" "create" "create_flow" "create_token" "current_state" "declare_indexes" "delete" "delete_identity" "delete_message"
-    "delete_object" "delete_runner" "discover" "drop_collection" "drop_index" "evict" "fill_index" "find" "find_failed"
+    "delete_object" "delete_runner" "discover" "drop_collection" "drop_index" "evict" "fill_index" "find" "find_failed" "find_keyed"
     "find_open" "find_position" "forget_context" "forget_keys" "found_context" "grant" "hold_dependents" "import_conveyor" "import_queues" "link_jobs" "list_leases" "log_in"
     "make_runner_jobs" "new_context" "note_access" "note_context" "note_displaced" "note_keys" "note_login" "note_message" "note_native_only"
     "note_progress" "number_job" "pause" "pending" "promote" "promote_conveyor" "prune" "purge" "read_conveyor_end" "read_lines" "read_objects" "read_relations" "reap"

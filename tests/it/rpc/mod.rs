@@ -18,6 +18,7 @@ mod memory;
 mod openrpc;
 mod operations;
 mod reading;
+mod repeated;
 mod streams;
 mod subscriptions;
 mod tls;

@@ -34,9 +34,22 @@ impl Flows {
 
     async fn make(&self, mut spec: FlowSpec, starts: bool) -> Result<(FlowId, FlowStatus), Error> {
         let store = self.store(spec.context_id).await?;
-        check(&spec)?;
-        let caller_id = spec.caller_id.get_or_insert_with(|| JobSpec::ANONYMOUS.to_owned()).clone();
-        let (members, mut jobs) = self.prepare(&spec).await?;
+        spec.caller_id.get_or_insert_with(|| JobSpec::ANONYMOUS.to_owned());
+        let refused = match self.store_flow(&store, &spec, starts).await {
+            Err(refused) if spec.idempotency_key.is_some() && refused.precedes_key() => refused,
+            stored => return stored,
+        };
+        // A call that is repeated is not refused for what has changed since.
+        match store.flows().find_keyed(&spec).await {
+            Ok(Some(found)) => created_before(&store, found, starts).await,
+            _ => Err(refused),
+        }
+    }
+
+    async fn store_flow(&self, store: &Store, spec: &FlowSpec, starts: bool) -> Result<(FlowId, FlowStatus), Error> {
+        check(spec)?;
+        let caller_id = spec.caller_id.as_deref().unwrap_or(JobSpec::ANONYMOUS);
+        let (members, mut jobs) = self.prepare(spec).await?;
         let bytes = jobs.iter().map(|job| job.weight().bytes).sum();
         if bytes > MOST_BYTES {
             let setting = "a fixed limit";
@@ -46,13 +59,12 @@ impl Flows {
         let caller = caller_id.parse().unwrap_or(0);
         let kept = spec.retention.map_or(Duration::from_secs(KEPT_SECONDS), Seconds::duration);
         let retention = Seconds::from(if spec.idempotency_key.is_some() { kept.max(KEYED) } else { kept });
-        let new = NewFlow { spec: &spec, caller, caller_id: &caller_id, retention, jobs: &members };
-        let (flow, numbers) = match begin(&store, &new).await? {
+        let new = NewFlow { spec, caller, caller_id, retention, jobs: &members };
+        let (flow, numbers) = match begin(store, &new).await? {
             FlowCreated::Created(flow, numbers) => (flow, numbers),
-            FlowCreated::Same(flow, status) if !starts || status.is_final() => return Ok((flow, status)),
-            FlowCreated::Same(flow, _) => return begun(flow, drive(&store, flow, FlowAction::Start).await?),
-            FlowCreated::Making(flow) => return Err(Error::Making(flow)),
-            FlowCreated::Reused(flow) => return Err(Error::Reused(flow)),
+            found @ (FlowCreated::Same(..) | FlowCreated::Making(_) | FlowCreated::Reused(_)) => {
+                return created_before(store, found, starts).await;
+            }
             FlowCreated::TooFast(retry_after) => return Err(dispatch::Error::TooFast { retry_after }.into()),
             FlowCreated::Full => return Err(Error::Full { context: spec.context_id, most: views::Flows::MOST }),
             FlowCreated::NoNumber => return Err(Error::NoNumber(spec.context_id)),
@@ -64,16 +76,16 @@ impl Flows {
             if !store.flows().store_jobs(flow, &new, &numbers).await? {
                 return Err(Error::NotFound(flow));
             }
-            Box::pin(self.store_all(&spec, &members, jobs)).await
+            Box::pin(self.store_all(spec, &members, jobs)).await
         };
         if let Err(error) = storing.await {
             // If this fails, the resumer removes the rest.
-            let _ = drive(&store, flow, FlowAction::GiveUp).await;
+            let _ = drive(store, flow, FlowAction::GiveUp).await;
             return Err(error);
         }
-        let mut advanced = drive(&store, flow, FlowAction::Stored).await?;
+        let mut advanced = drive(store, flow, FlowAction::Stored).await?;
         if starts && matches!(advanced, Advanced::Done(status) if !status.is_final()) {
-            advanced = drive(&store, flow, FlowAction::Start).await?;
+            advanced = drive(store, flow, FlowAction::Start).await?;
         }
         begun(flow, advanced)
     }
@@ -161,6 +173,17 @@ async fn begin(store: &Store, new: &NewFlow<'_>) -> Result<FlowCreated, Error> {
         }
     }
     store.flows().create(new).await.map_err(Error::from)
+}
+
+/// Answers with the flow of an idempotency key, which is started if it is to be.
+async fn created_before(store: &Store, found: FlowCreated, starts: bool) -> Result<(FlowId, FlowStatus), Error> {
+    match found {
+        FlowCreated::Same(flow, status) if !starts || status.is_final() => Ok((flow, status)),
+        FlowCreated::Same(flow, _) => begun(flow, drive(store, flow, FlowAction::Start).await?),
+        FlowCreated::Making(flow) => Err(Error::Making(flow)),
+        FlowCreated::Reused(flow) => Err(Error::Reused(flow)),
+        _ => unreachable!("these are no answers of a key"),
+    }
 }
 
 /// Returns the state of a flow that was created and may have been started.

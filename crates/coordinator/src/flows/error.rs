@@ -93,6 +93,17 @@ impl From<hero_store::Error> for Error {
     }
 }
 
+impl Error {
+    /// Whether the function that creates may not have looked at the idempotency key of a call that was refused so.
+    pub(super) fn precedes_key(&self) -> bool {
+        match self {
+            Self::Job { error, .. } => error.precedes_key(),
+            Self::Dispatch(error) => error.precedes_key(),
+            error => matches!(error, Self::Runner(_) | Self::Invalid(_)),
+        }
+    }
+}
+
 /// A job of a flow that ended in error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {

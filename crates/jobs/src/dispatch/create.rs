@@ -29,7 +29,7 @@ pub(super) struct Stored {
 impl Dispatcher {
     /// Stores a job; [`Dispatcher::start`] starts it. The same idempotency key returns the same job.
     pub async fn create(&self, spec: JobSpec) -> Result<JobId, Error> {
-        let job = self.prepare(spec).await?;
+        let job = self.complete(spec).await?;
         self.store_job(job).await.map(|stored| stored.id)
     }
 
@@ -50,7 +50,7 @@ impl Dispatcher {
                     Error::invalid("context_id", format!("differs from that of the first entry, {context}; jobs of one call share it"));
                 return Err(entry(index)(error));
             }
-            jobs.push(self.prepare(spec).await.map_err(entry(index))?);
+            jobs.push(self.complete(spec).await.map_err(entry(index))?);
         }
         join(&mut jobs).map_err(|(index, error)| entry(index)(error))?;
         let Weight { bytes, relations } = jobs.iter().map(NewJob::weight).sum();
@@ -62,7 +62,21 @@ impl Dispatcher {
         if bytes > MOST_BYTES {
             return Err(Error::TooLarge { what: "jobs", size: bytes, limit: MOST_BYTES, setting: "a fixed limit; use several calls" });
         }
-        self.store_together(context, jobs).await
+        let keyed = jobs.iter().all(|job| job.spec.idempotency_key.is_some()).then(|| jobs.clone());
+        let storing = async {
+            for (index, job) in jobs.iter().enumerate() {
+                self.admit(job).await.map_err(entry(index))?;
+            }
+            self.store_together(context, jobs).await
+        };
+        match (storing.await, keyed) {
+            (Err(refused), Some(keyed)) => {
+                let found = self.created_before(&keyed, refused).await?;
+                let stored = found.into_iter().enumerate().map(|(index, stored)| Ok(stored.map_err(entry(index))?.id));
+                stored.collect()
+            }
+            (stored, _) => stored,
+        }
     }
 
     /// Stores all of these jobs, or none if one of them is refused.
@@ -87,7 +101,31 @@ impl Dispatcher {
         ids.collect()
     }
 
+    /// Stores a job, if it is admitted.
     pub(super) async fn store_job(&self, job: NewJob) -> Result<Stored, Error> {
+        let keyed = job.spec.idempotency_key.is_some().then(|| job.clone());
+        match (self.store_new(job).await, keyed) {
+            (Err(refused), Some(keyed)) => {
+                let mut found = self.created_before(std::slice::from_ref(&keyed), refused).await?;
+                found.swap_remove(0)
+            }
+            (stored, _) => stored,
+        }
+    }
+
+    /// Returns what earlier calls with the same idempotency keys created, or reused a key for, if all keys are known: a
+    /// call that is repeated is not refused for what has changed since.
+    async fn created_before(&self, jobs: &[NewJob], refused: Error) -> Result<Vec<Result<Stored, Error>>, Error> {
+        let Some(first) = jobs.first().filter(|_| refused.precedes_key()) else { return Err(refused) };
+        let store = self.store(first.spec.context_id).await?;
+        let Ok(found) = store.jobs().find_keyed(jobs).await else { return Err(refused) };
+        let found: Option<Vec<Created>> = found.into_iter().collect();
+        let Some(found) = found.filter(|found| found.len() == jobs.len()) else { return Err(refused) };
+        Ok(found.into_iter().zip(jobs).map(|(found, job)| outcome(job.id.clone(), &job.spec.script_type, found)).collect())
+    }
+
+    async fn store_new(&self, job: NewJob) -> Result<Stored, Error> {
+        self.admit(&job).await?;
         let (store, id, script_type) = (self.store(job.spec.context_id).await?, job.id.clone(), job.spec.script_type.clone());
         let created = store.jobs().create(job).await.map_err(Error::of_job(&id))?;
         let stored = outcome(id, &script_type, created)?;

@@ -182,6 +182,15 @@ impl Error {
         Self::bad_cursor("use next_cursor of the page before")
     }
 
+    /// Whether the function that creates may not have looked at the idempotency key of a call that was refused so.
+    #[doc(hidden)]
+    pub fn precedes_key(&self) -> bool {
+        match self {
+            Self::Entry { error, .. } => error.precedes_key(),
+            error => matches!(error, Self::UnknownScriptType { .. } | Self::Full { .. } | Self::Invalid { .. } | Self::Script(_)),
+        }
+    }
+
     /// Returns the error for a failure of the store that concerns a job.
     pub(super) fn store(source: store::Error, job: Option<&JobId>) -> Self {
         if source.out_of_memory() {

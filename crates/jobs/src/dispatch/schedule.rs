@@ -3,7 +3,7 @@ use super::{Dispatcher, Error};
 use hero_engine::Names;
 use hero_model::{ContextId, JobSpec, Schedule, ScheduleId, SchedulePage, ScheduleSpec, Standing};
 use hero_service::away;
-use hero_store::{self as store, Scheduling, StoredSchedule};
+use hero_store::{self as store, Scheduling, Store, StoredSchedule};
 
 /// Maximum number of next runs that are shown.
 const SHOWN: usize = 5;
@@ -12,7 +12,20 @@ impl Dispatcher {
     /// Stores a schedule, which makes jobs from then on, in the context of its job. Fields that the job lacks get their
     /// defaults now. Refuses a script that does not compile, if an engine for its type is available. The same
     /// idempotency key returns the same schedule.
-    pub async fn create_schedule(&self, mut spec: ScheduleSpec) -> Result<Schedule, Error> {
+    pub async fn create_schedule(&self, spec: ScheduleSpec) -> Result<Schedule, Error> {
+        let keyed = spec.idempotency_key.is_some().then(|| spec.clone());
+        match (self.store_schedule(spec).await, keyed) {
+            // A call that is repeated is not refused for what has changed since.
+            (Err(refused), Some(keyed)) if refused.precedes_key() => {
+                let store = self.store(keyed.job.context_id).await?;
+                let Ok(Some(found)) = store.schedules().find_keyed(&keyed).await else { return Err(refused) };
+                created_before(&store, found).await
+            }
+            (stored, _) => stored,
+        }
+    }
+
+    async fn store_schedule(&self, mut spec: ScheduleSpec) -> Result<Schedule, Error> {
         let store = self.store(spec.job.context_id).await?;
         if let Some(field) = of_single_jobs(&spec.job) {
             return Err(Error::invalid("job", format!("has {field}, which is for single jobs; leave it out")));
@@ -20,6 +33,7 @@ impl Dispatcher {
         let asked = spec.clone();
         spec.job = self.complete(spec.job).await?.spec;
         check_texts(&spec)?;
+        self.check_actors(&spec.job).await?;
         let created_at = store.clock().now();
         let table = Timetable::new(&spec, created_at)?;
         let Some(first) = table.after(created_at) else {
@@ -40,12 +54,7 @@ impl Dispatcher {
                 shown.next_runs = table.occurrences_after(created_at).take(SHOWN).collect();
                 Ok(shown)
             }
-            Scheduling::Same(id, occurrence) => {
-                let stored = store.schedules().get(id.clone(), occurrence).await?;
-                // Somebody deletes it meanwhile.
-                stored.and_then(shown).ok_or(Error::NoSchedule(id))
-            }
-            Scheduling::Reused(id) => Err(Error::ScheduleReused(id)),
+            found @ (Scheduling::Same(..) | Scheduling::Reused(_)) => created_before(&store, found).await,
             Scheduling::Exists => Err(Error::ScheduleExists(id)),
             Scheduling::Full(most) => {
                 let what = format!("context {} has {most} schedules and takes no more; delete_schedule makes room", store.context());
@@ -81,6 +90,19 @@ impl Dispatcher {
             true => Ok(()),
             false => Err(Error::NoSchedule(id)),
         }
+    }
+}
+
+/// Answers with the schedule of an idempotency key.
+async fn created_before(store: &Store, found: Scheduling) -> Result<Schedule, Error> {
+    match found {
+        Scheduling::Same(id, occurrence) => {
+            let stored = store.schedules().get(id.clone(), occurrence).await?;
+            // Somebody deletes it meanwhile.
+            stored.and_then(shown).ok_or(Error::NoSchedule(id))
+        }
+        Scheduling::Reused(id) => Err(Error::ScheduleReused(id)),
+        Scheduling::Created | Scheduling::Exists | Scheduling::Full(_) => unreachable!("these are no answers of a key"),
     }
 }
 

@@ -16,20 +16,31 @@ const MOST_FILTERED: usize = 16;
 pub const MOST_RELATIVES: usize = 1000;
 
 impl Dispatcher {
-    /// Checks a job and fills in the defaults. Another call starts it later.
-    ///
-    /// While Redis is nearly full, only a job that may have been created before goes on: the function that stores it
-    /// tells.
+    /// Checks a job, now as well as its parameters, and fills in the defaults. Another call starts it later.
     #[doc(hidden)]
     pub async fn prepare(&self, spec: JobSpec) -> Result<NewJob, Error> {
-        let may_exist = spec.idempotency_key.is_some() || spec.job_id.is_some();
-        if !may_exist && !self.store(spec.context_id).await?.0.pressure.admits_jobs() {
-            return Err(Error::out_of_memory());
-        }
-        self.complete(spec).await
+        let job = self.complete(spec).await?;
+        self.admit(&job).await?;
+        Ok(job)
     }
 
-    /// Like [`Self::prepare`], but for a job whose function tells whether there is memory for it.
+    /// Checks whether a job could be created now. What an earlier call created is no different: see
+    /// [`created_before`](Self::created_before).
+    pub(super) async fn admit(&self, job: &NewJob) -> Result<(), Error> {
+        // While Redis is nearly full, a job that may have been created before goes on: the function that stores it tells.
+        let may_exist = job.spec.idempotency_key.is_some() || job.spec.job_id.is_some();
+        if !may_exist && !self.store(job.spec.context_id).await?.0.pressure.admits_jobs() {
+            return Err(Error::out_of_memory());
+        }
+        self.check_actors(&job.spec).await
+    }
+
+    /// Refuses a job that nobody could run, here or elsewhere.
+    pub(super) async fn check_actors(&self, spec: &JobSpec) -> Result<(), Error> {
+        if self.is_of_runner(spec).await? { Ok(()) } else { self.check_script_type(spec.context_id, &spec.script_type).await }
+    }
+
+    /// Checks the parameters of a job and fills in the defaults.
     pub(super) async fn complete(&self, mut spec: JobSpec) -> Result<NewJob, Error> {
         let open = self.store(spec.context_id).await?.0;
         let settings = &self.0.settings;
@@ -41,9 +52,6 @@ impl Dispatcher {
         if let Some(path) = spec.log_path.as_deref().filter(|path| !path.is_empty()) {
             settings.log_directory.of(spec.context_id).resolve(path).map_err(|error| Error::invalid("log_path", error.to_string()))?;
         }
-        if !self.is_of_runner(&spec).await? {
-            self.check_script_type(spec.context_id, &spec.script_type).await?;
-        }
         spec.timeout.get_or_insert(settings.timeout.into());
         spec.retry_backoff.get_or_insert(settings.retry_backoff.into());
         spec.caller_id.get_or_insert_with(|| JobSpec::ANONYMOUS.to_owned());
@@ -54,11 +62,6 @@ impl Dispatcher {
         }
         let id = spec.job_id.clone().unwrap_or_else(JobId::random);
         Ok(NewJob { id, spec, start: false, waited: false, occurrence: None, flow: None })
-    }
-
-    /// Prepares a job that starts when it is stored, and whose caller waits for it.
-    pub(super) async fn prepare_to_run(&self, spec: JobSpec) -> Result<NewJob, Error> {
-        Ok(NewJob { start: true, waited: true, ..self.prepare(spec).await? })
     }
 
     /// True if a job is for a runner of its script type elsewhere. Its script type need not be known here.

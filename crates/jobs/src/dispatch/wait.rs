@@ -5,7 +5,7 @@ use tokio::time::Instant;
 use super::create::Stored;
 use super::{Dispatcher, Error};
 use hero_model::{ContextId, JobId, JobResult, JobSpec, Reason, Seconds, Status};
-use hero_store::{JobEnd, JobView, Waiter};
+use hero_store::{JobEnd, JobView, NewJob, Waiter};
 
 /// Returns the result of a job that has ended, or its failure as an error.
 pub(super) fn result(id: &JobId, end: JobEnd) -> Result<JobResult, Error> {
@@ -96,7 +96,7 @@ impl Dispatcher {
     /// Like [`Dispatcher::run_and_wait`], but leaves a long result in the store. Calls `told` with the job's id when it
     /// is stored.
     pub async fn run_until_end(&self, spec: JobSpec, wait: Duration, told: impl FnOnce(&JobId) + Send) -> Result<Awaited, Error> {
-        let job = self.prepare_to_run(spec).await?;
+        let job = NewJob { start: true, waited: true, ..self.complete(spec).await? };
         let (context, id) = (job.spec.context_id, job.id.clone());
         let (began, deadline) = (Instant::now(), after(wait));
         let mut waiter = self.store(context).await?.inbox().register(&id);
@@ -112,8 +112,7 @@ impl Dispatcher {
 
     /// Runs a job and returns its id, without a wait. The same idempotency key returns the same job.
     pub async fn run(&self, spec: JobSpec) -> Result<JobId, Error> {
-        let mut job = self.prepare_to_run(spec).await?;
-        job.waited = false;
+        let job = NewJob { start: true, ..self.complete(spec).await? };
         let context = job.spec.context_id;
         let stored = self.store_job(job).await?;
         self.start_earlier(context, &stored).await?;

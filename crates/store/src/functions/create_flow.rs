@@ -72,28 +72,18 @@ impl Flows<'_> {
         call.arg(*caller).arg(list([awaits, &self.0.bounds.jobs_per_second().to_string(), self.0.look()]));
         call.arg(spec.on_failure.as_str()).arg(whole(*retention)).arg(spec.name.as_deref().unwrap_or_default());
         call.arg(json(&spec.env_vars)).arg(json(&spec.prerequisites)).arg(*caller_id);
-        match &spec.idempotency_key {
-            // A job may have the same key.
-            Some(key) => call.arg(digest(&["flow", caller_id, key])).arg(digest(&[&json(spec)])),
-            None => call.arg("").arg(""),
-        };
+        let [key, of_params] = digests(spec, caller_id).unwrap_or_default();
+        call.arg(key).arg(of_params);
         call.arg(jobs.len());
         let answer = Messages(self.0).numbered(&call).await?;
         match answer.first().and_then(|word| word.0.as_deref()) {
             Some("full") => return Ok(FlowCreated::Full),
             Some("none" | "later") => return Ok(FlowCreated::NoNumber),
             Some("slow") => return Ok(FlowCreated::TooFast(Duration::from_millis(answer.get(1).and_then(Text::parse).unwrap_or(1000)))),
-            Some(word @ ("same" | "making" | "reused")) => {
-                let known = answer.get(1).and_then(Text::parse).map(FlowId);
-                let status = answer.get(2).and_then(|word| FlowStatus::parse(word.0.as_deref()?));
-                return match (word, known, status) {
-                    ("same", Some(flow), Some(status)) => Ok(FlowCreated::Same(flow, status)),
-                    ("making", Some(flow), _) => Ok(FlowCreated::Making(flow)),
-                    ("reused", Some(flow), _) => Ok(FlowCreated::Reused(flow)),
-                    _ => Err(unexpected("create_flow", &answer)),
-                };
-            }
             _ => {}
+        }
+        if let Some(known) = known(&answer)? {
+            return Ok(known);
         }
         let numbers: Option<Vec<u32>> = answer.iter().map(Text::parse).collect();
         match numbers.as_deref() {
@@ -101,6 +91,26 @@ impl Flows<'_> {
             _ => Err(unexpected("create_flow", &answer)),
         }
     }
+}
+
+/// For a flow with an idempotency key: the digest under which the key is stored, and a digest of the parameters. A job may have the same
+/// key.
+pub(super) fn digests(spec: &FlowSpec, caller_id: &str) -> Option<[String; 2]> {
+    Some([digest(&["flow", caller_id, spec.idempotency_key.as_ref()?]), digest(&[&json(spec)])])
+}
+
+/// Reads the answer of an idempotency key that belongs to a flow; `None` for any other answer.
+pub(super) fn known(answer: &[Text]) -> Result<Option<FlowCreated>, Error> {
+    let flow = answer.get(1).and_then(Text::parse).map(FlowId);
+    let status = answer.get(2).and_then(|word| FlowStatus::parse(word.0.as_deref()?));
+    let known = match (answer.first().and_then(|word| word.0.as_deref()), flow, status) {
+        (Some("same"), Some(flow), Some(status)) => FlowCreated::Same(flow, status),
+        (Some("making"), Some(flow), _) => FlowCreated::Making(flow),
+        (Some("reused"), Some(flow), _) => FlowCreated::Reused(flow),
+        (Some("same" | "making" | "reused"), ..) => return Err(unexpected("create_flow", &answer)),
+        _ => return Ok(None),
+    };
+    Ok(Some(known))
 }
 
 /// Returns a duration in whole seconds, rounded up, in the format of the coordinator's specification.

@@ -34,6 +34,7 @@ mod fetch;
 mod fill_index;
 mod find;
 mod find_failed;
+mod find_keyed;
 mod find_open;
 mod forget_context;
 mod forget_keys;

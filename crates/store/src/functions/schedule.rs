@@ -1,7 +1,7 @@
 use super::create::digest;
 use super::unexpected;
 use crate::Error;
-use crate::codec::json;
+use crate::codec::{Text, json};
 use crate::fcall::Function;
 use crate::views::Schedules;
 use hero_model::{JobSpec, ScheduleId, ScheduleSpec, Timestamp};
@@ -38,25 +38,35 @@ impl Schedules<'_> {
     ) -> Result<Scheduling, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(id.as_str()).arg(first.as_millis()).arg(MOST).arg(json(spec)).arg(created_at.to_string());
-        let caller = asked.job.caller_id.as_deref().unwrap_or(JobSpec::ANONYMOUS);
-        match &asked.idempotency_key {
-            // A job or a flow may have the same key.
-            Some(key) => call.arg(digest(&["schedule", caller, key])).arg(digest(&[&json(asked)])),
-            None => call.arg("").arg(""),
-        };
-        call.arg(self.0.look());
-        let answer = self.0.commands.function::<Vec<String>>(&call).await?;
-        let known = |id: &String| id.parse::<ScheduleId>().ok();
-        match answer.as_slice() {
-            [word] if word == "created" => Ok(Scheduling::Created),
-            [word] if word == "exists" => Ok(Scheduling::Exists),
-            [word] if word == "full" => Ok(Scheduling::Full(MOST)),
-            [word, id] if word == "reused" => known(id).map(Scheduling::Reused).ok_or_else(|| unexpected("schedule", &answer)),
-            [word, id, occurrence] if word == "same" => {
-                let occurrence = occurrence.parse().ok().map(|ms: f64| Timestamp::from_millis(ms as i64));
-                known(id).zip(occurrence).map(|(id, at)| Scheduling::Same(id, at)).ok_or_else(|| unexpected("schedule", &answer))
-            }
-            _ => Err(unexpected("schedule", &answer)),
+        let [key, of_params] = digests(asked).unwrap_or_default();
+        call.arg(key).arg(of_params).arg(self.0.look());
+        let answer = self.0.commands.function::<Vec<Text>>(&call).await?;
+        match answer.first().and_then(|word| word.0.as_deref()) {
+            Some("created") => Ok(Scheduling::Created),
+            Some("exists") => Ok(Scheduling::Exists),
+            Some("full") => Ok(Scheduling::Full(MOST)),
+            _ => known(&answer)?.ok_or_else(|| unexpected("schedule", &answer)),
         }
     }
+}
+
+/// For a schedule with an idempotency key: the digest under which the key is stored, and a digest of the parameters. A job or a flow may
+/// have the same key.
+pub(super) fn digests(asked: &ScheduleSpec) -> Option<[String; 2]> {
+    let caller = asked.job.caller_id.as_deref().unwrap_or(JobSpec::ANONYMOUS);
+    Some([digest(&["schedule", caller, asked.idempotency_key.as_ref()?]), digest(&[&json(asked)])])
+}
+
+/// Reads the answer of an idempotency key that belongs to a schedule; `None` for any other answer.
+pub(super) fn known(answer: &[Text]) -> Result<Option<Scheduling>, Error> {
+    let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
+    let id = text(1).and_then(|id| id.parse::<ScheduleId>().ok());
+    let occurrence = answer.get(2).and_then(Text::parse).map(|ms: f64| Timestamp::from_millis(ms as i64));
+    let known = match (text(0), id, occurrence) {
+        (Some("same"), Some(id), Some(occurrence)) => Scheduling::Same(id, occurrence),
+        (Some("reused"), Some(id), _) => Scheduling::Reused(id),
+        (Some("same" | "reused"), ..) => return Err(unexpected("schedule", &answer)),
+        _ => return Ok(None),
+    };
+    Ok(Some(known))
 }

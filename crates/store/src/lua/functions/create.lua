@@ -28,7 +28,7 @@
 -- · {'memory'} (Redis is nearly full; jobs that exist already get their answers)
 -- · {'none'} (another job of all is refused) · {'fired'} (another server fired the occurrence first) · {'skipped'} (it is skipped).
 -- Last, if relations were followed: {'followed', number}.
-local try, insist = commands.try, commands.insist
+local insist = commands.insist
 
 -- The state of this call; each call sets it anew.
 local limit_of_queue, given_up, lease_until, has_shadows, room, per_second
@@ -59,19 +59,12 @@ local function take_pools()
   return pools
 end
 
-local read_known = jobs.reader('status', 'caller_id', 'idempotency_key')
-
 -- The job of an idempotency key, as an answer, or nil.
 local function find_known(job)
   links.show(keys.idempotency(job.idempotency))
-  local known_id, digest = unpack(try('HMGET', keys.idempotency(job.idempotency), 'job', 'digest') or {}, 1, 2)
-  local known, own = known_id and read_known(known_id), {}
+  local own = {}
   for at = job.first, job.last, 2 do own[request.argv[at]] = request.argv[at + 1] end
-  -- Another job may have that id by now: only the job that this caller made with this key counts.
-  local is_own = known and known.status and known.caller_id == (own.caller_id or '') and known.idempotency_key == own.idempotency_key
-  if not is_own then return nil end
-  if digest ~= job.digest then return { 'reused', known_id } end
-  return { 'same', known_id, known.status }
+  return keyed.job(job.idempotency, job.digest, own.caller_id or '', own.idempotency_key)
 end
 
 -- Why a job cannot be stored, or nil.

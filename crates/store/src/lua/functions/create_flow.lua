@@ -16,26 +16,18 @@ local try, insist, increase = commands.try, commands.insist, commands.increase
 -- The maximum number of flows; the maximum time for the creation of one, ms.
 local MOST_FLOWS, MAKING = 100000, 60000
 
--- The flow of an idempotency key, as an answer, or nil. A flow that is being deleted does not count.
-local function find_known(keyed, digest)
-  local number, known = unpack(try('HMGET', keys.idempotency(keyed), 'flow', 'digest') or {}, 1, 2)
-  local flow = number and string.find(number, '^%d+$') and flows.read(number)
-  -- Another flow may have that number, if Redis has lost this one.
-  if not flow or flow.busy == 'deleting' or try('HGET', keys.flow(number), 'keyed') ~= keyed then return nil end
-  if known ~= digest then return { 'reused', number } end
-  return { flow.busy == 'storing' and 'making' or 'same', number, flow.status }
-end
-
 return function()
   local caller, awaits, per_second, look = request.take(), unpack(request.take_list(), 1, 3)
   local policy, retention = request.take_many(2)
   local name, env_vars, prerequisites, caller_text = request.take_many(4)
-  local keyed, digest = request.take_many(2)
+  local key_digest, digest = request.take_many(2)
   local many = request.take_number()
   per_second = tonumber(per_second)
-  local found = keyed ~= '' and find_known(keyed, digest)
+  local closed = access.refuse_closed()
+  if closed then return closed end
+  local found = key_digest ~= '' and keyed.flow(key_digest, digest)
   if found then return found end
-  local refused = request.refuse_nearly_full(look) or access.refuse_closed()
+  local refused = request.refuse_nearly_full(look)
   if refused then return refused end
   local slow = limit.too_fast(per_second, many)
   if slow then return slow end
@@ -55,9 +47,9 @@ return function()
     'retention', retention, 'prerequisites', prerequisites, 'awaits', awaits == '1' and '1' or '', 'caller', caller_text,
     'busy', 'storing', 'at', '0', 'failed', '0', 'total', many)
   increase(key, 'open', many)
-  if keyed ~= '' then
-    local of_key = keys.idempotency(keyed)
-    redis.call('HSET', key, 'keyed', keyed)
+  if key_digest ~= '' then
+    local of_key = keys.idempotency(key_digest)
+    redis.call('HSET', key, 'keyed', key_digest)
     insist('HSET', of_key, 'flow', number, 'digest', digest)
     redis.call('EXPIRE', of_key, jobs.IDEMPOTENCY_SECONDS)
   end
