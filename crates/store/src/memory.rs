@@ -65,3 +65,16 @@ pub(super) fn used(info: &str) -> u64 {
 fn number(info: &str, name: &str) -> u64 {
     info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok()).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::used;
+
+    #[test]
+    fn what_waits_for_replicas_does_not_count_as_used() {
+        assert_eq!(used("# Memory\r\nused_memory:1000\r\nmem_not_counted_for_evict:900\r\n"), 100);
+        assert_eq!(used("used_memory:1000\r\nused_memory_rss:5\r\n"), 1000);
+        assert_eq!(used("used_memory:1\r\nmem_not_counted_for_evict:2\r\n"), 0);
+        assert_eq!(used(""), 0);
+    }
+}
