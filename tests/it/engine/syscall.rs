@@ -160,6 +160,29 @@ async fn nor_does_a_job_in_python_make_it_which_confines_itself_no_further_eithe
 }
 
 #[tokio::test]
+async fn no_thread_has_descriptors_or_a_working_directory_of_its_own() {
+    let Some(python) = python() else { return };
+    if !can_try("seccomp").await {
+        return;
+    }
+    let mut bench = Bench::with(EngineSettings { program: Program::Python(python), ..settings() }).await;
+    let number = |name: &str| calls().find(|call| call.name == name).and_then(|call| call.number()).unwrap();
+    // A thread shares its memory (0x100) and handlers of signals (0x800), and is one (0x10000). Besides, it has to share its
+    // working directory (0x200) and its descriptors (0x400). Each of both is what `unshare` would give back.
+    let script = format!(
+        "import ctypes, hero, threading\nlibc = ctypes.CDLL(None, use_errno=True)\nsaid = []\n\
+         thread = threading.Thread(target=said.append, args=('thread',))\nthread.start()\nthread.join()\n\
+         for n, flags in [({clone}, 0x10900 | 0x400), ({clone}, 0x10900 | 0x200), ({unshare}, 0x200), ({unshare}, 0x400)]:\n    \
+         ctypes.set_errno(0)\n    \
+         said.append(f'{{libc.syscall(ctypes.c_long(n), ctypes.c_long(flags), 0, 0, 0, 0)}} {{ctypes.get_errno()}}')\n\
+         hero.result(', '.join(said))",
+        clone = number("clone"),
+        unshare = number("unshare"),
+    );
+    assert_eq!(bench.text(&script).await, "thread, -1 1, -1 1, -1 1, -1 1");
+}
+
+#[tokio::test]
 async fn locks_on_parts_of_files_count_as_memory() {
     if !can_try("seccomp").await {
         return;
