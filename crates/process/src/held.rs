@@ -3,6 +3,7 @@
 mod checks;
 mod disk;
 mod files;
+mod hold;
 mod look;
 mod mapped;
 mod memory;
@@ -25,7 +26,7 @@ pub const MEMORIES: u64 = 4;
 const BLOCK: u64 = 512;
 
 /// Says what a job did that hero ends for [`Exceeded::Hidden`].
-pub const HIDES: &str = "hid what its processes hold: it ran a program that its user may not read (let it read that), or processes that start others and end before anybody can look at them";
+pub const HIDES: &str = "hid what its processes hold: it ran a program that its user may not read (let it read that), or processes that start others and end, or continue each other, before anybody can look at them";
 
 /// The time after which processes are counted for the first time. It is short because most processes are. Later checks
 /// are less frequent, depending on the time that they take.

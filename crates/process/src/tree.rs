@@ -17,7 +17,7 @@ use self::listing::Snapshot;
 use super::proc_file;
 
 pub(crate) use listing::Lister;
-pub(crate) use stop::Stopped;
+pub(crate) use stop::{Stopped, Unstopped};
 
 /// A running process. Its start time distinguishes it from a later one with the same process id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +51,11 @@ impl Process {
         // A process whose first thread has ended may continue with others.
         let runs = !matches!(state, "Z" | "X") || !matches!(threads, "0" | "1");
         Some((Self { pid, parent, ran, started: fields.nth(1)?.parse().ok()? }, runs))
+    }
+
+    /// What no other process has: its id and its start time.
+    fn key(&self) -> (i32, u64) {
+        (self.pid, self.started)
     }
 
     /// Whether it is the first process of a PID namespace other than ours.

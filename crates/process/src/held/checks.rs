@@ -10,10 +10,11 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::process::Pid;
 
 use super::files::{FilesAnswer, FilesRequest, TooMany, look_at_files};
+use super::hold::{Hold, LONGEST_STOP, Missed, Outcome};
 use super::look::Look;
 use super::memory::{Memory, Sums, too_much};
 use super::process::Process;
-use super::processes::{LONGEST_STOP, Missed, Processes, go_on_in_time};
+use super::processes::Processes;
 use super::{MEMORIES, MOST_PROCESSES, Removed, total};
 use crate::tree::Looked;
 
@@ -40,7 +41,8 @@ pub enum Exceeded {
     /// ones than [`DEEPEST`](super::DEEPEST).
     Disk,
     /// A process hides what it has open: it runs a program that its user may not read, and the system hides that from all
-    /// but root. Or processes start others and end before it is their turn to be looked at, whatever is done against that.
+    /// but root. Or processes start others and end before it is their turn to be looked at, whatever is done against that,
+    /// or continue each other when they are stopped for a look.
     Hidden,
 }
 
@@ -107,7 +109,7 @@ struct MemoryRequest {
 struct MemoryAnswer {
     sums: Sums,
     removed: Removed,
-    has_stopped: bool,
+    outcome: Outcome,
 }
 
 impl Checks {
@@ -121,17 +123,14 @@ impl Checks {
             }
             let memory = &mut of_job.1;
             let rest = request.of_one.saturating_mul(MEMORIES).saturating_sub(request.of_open);
-            let mut stop = if request.stops { request.processes.stop(is_awaited) } else { None };
-            let has_stopped = stop.is_some();
+            let mut hold = Hold::of(&request.processes, request.stops, is_awaited);
             memory.look(&request.processes, rest, |memory| {
-                go_on_in_time(&mut stop);
+                hold.go_on_in_time();
                 is_awaited() && memory.shared() <= rest
             });
-            let mut sums = if is_awaited() { memory.sums(rest, || go_on_in_time(&mut stop)) } else { Sums::default() };
-            // If they could not be stopped for long enough, that is no proof that they evade looks.
-            sums.is_whole |= has_stopped && stop.is_none();
-            drop(stop);
-            MemoryAnswer { sums, removed: memory.removed(), has_stopped }
+            let sums = if is_awaited() { memory.sums(rest, || hold.go_on_in_time()) } else { Sums::default() };
+            hold.end();
+            MemoryAnswer { sums, removed: memory.removed(), outcome: hold.outcome(sums.is_whole) }
         })
     }
 
@@ -231,7 +230,7 @@ impl Checks {
                 Err(_) if !answer.sums.is_divided => self.memory.hurry(),
                 checked => checked?,
             }
-            if self.last.missed_memory.note(answer.sums.is_whole, answer.has_stopped) {
+            if self.last.missed_memory.note(answer.outcome) {
                 return Err(Exceeded::Hidden);
             }
         }
@@ -247,7 +246,7 @@ impl Checks {
             (TooMany::WithMapped, None) => self.last.doubted_until = Some(self.memory.number() + 1),
             (TooMany::No, _) => self.last.doubted_until = None,
         }
-        if self.last.missed_files.note(answer.is_whole, answer.has_stopped) {
+        if self.last.missed_files.note(answer.outcome) {
             return Err(Exceeded::Hidden);
         }
         // One may have been about to become another program. Or each starts the next, which inherits what it has open.

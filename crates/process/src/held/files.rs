@@ -3,9 +3,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::disk::Files;
+use super::hold::{Hold, Outcome};
 use super::memory::too_much;
 use super::open::Open;
-use super::processes::{Processes, go_on_in_time};
+use super::processes::Processes;
 use super::{LATEST_LOOK, Removed, total};
 
 pub(super) struct FilesRequest {
@@ -22,10 +23,9 @@ pub(super) struct FilesAnswer {
     pub(super) removed: Removed,
     pub(super) too_many: TooMany,
     pub(super) hidden: Option<i32>,
-    /// Whether all processes were looked at, and all files were counted wherever they were moved. The latter is not asked
-    /// of a look that stopped the processes: somebody honest may move files all the time, and is not to be ended for it.
-    pub(super) is_whole: bool,
-    pub(super) has_stopped: bool,
+    /// It is whole if all processes were looked at, and all files were counted wherever they were moved. The latter is not
+    /// asked while nobody runs: somebody honest may move files all the time, and is not to be ended for it.
+    pub(super) outcome: Outcome,
 }
 
 /// Whether there are too many files.
@@ -51,31 +51,28 @@ pub(super) fn look_at_files(request: &FilesRequest, is_awaited: &dyn Fn() -> boo
         () => TooMany::No,
     };
     let (mut files, mut counted_at) = (in_directory(), Instant::now());
-    let mut stop = if request.stops { request.processes.stop(is_awaited) } else { None };
-    let has_stopped = stop.is_some();
+    let mut hold = Hold::of(&request.processes, request.stops, is_awaited);
     let goes_on = |open: &Open| {
-        go_on_in_time(&mut stop);
+        hold.go_on_in_time();
         // That takes as long as the disk does, so not while they are stopped.
-        if stop.is_none() && counted_at.elapsed() > LATEST_LOOK {
+        if !hold.is_stopped() && counted_at.elapsed() > LATEST_LOOK {
             (files, counted_at) = (in_directory(), Instant::now());
         }
         is_awaited() && too_much(open.memory, request.of_one).is_none() && too_many(&files, open) == TooMany::No
     };
     let (open, is_whole) = Open::by(&request.processes, goes_on);
-    // If they could not be stopped for long enough, that is no proof that they evade looks.
-    let is_whole = is_whole || has_stopped && stop.is_none();
-    let mut is_exact = false;
-    if let Some(held) = stop.as_ref().filter(|_| !files.is_settled) {
-        files.check(&|| is_awaited() && !held.is_too_long());
+    let checks = hold.is_stopped() && !files.is_settled;
+    if checks {
+        files.check(&|| is_awaited() && !hold.is_too_long());
         // Nobody has moved or removed anything meanwhile.
-        files.is_settled = !held.is_too_long();
-        is_exact = files.is_settled;
+        files.is_settled = !hold.is_too_long();
     }
-    drop(stop);
-    if has_stopped && !files.is_settled {
+    files.is_settled &= hold.end() || !checks;
+    let is_exact = checks && files.is_settled;
+    if request.stops && !files.is_settled {
         files.check(is_awaited);
     }
-    let is_settled = files.is_settled || has_stopped;
+    let is_settled = files.is_settled || hold.has_held();
     let mut found = too_many(&files, &open);
     if found != TooMany::No && !is_exact {
         // A file that lost its name meanwhile was counted twice.
@@ -84,7 +81,7 @@ pub(super) fn look_at_files(request: &FilesRequest, is_awaited: &dyn Fn() -> boo
     // It ends at once when it has found too much.
     let is_whole = is_settled && (is_whole || found != TooMany::No || too_much(open.memory, request.of_one).is_some());
     let Open { memory, hidden, removed, .. } = open;
-    FilesAnswer { memory, too_many: found, hidden, removed, is_whole, has_stopped }
+    FilesAnswer { memory, too_many: found, hidden, removed, outcome: hold.outcome(is_whole) }
 }
 
 #[cfg(test)]
@@ -125,7 +122,7 @@ mod tests {
         let request = FilesRequest { processes, stops: false, directory, mapped: Arc::default(), of_one: u64::MAX };
         let answer = look_at_files(&request, &is_awaited);
         assert!(answer.removed.get(&id).is_some_and(|bytes| *bytes >= 1 << 20), "{:?}", answer.removed);
-        assert!(!answer.has_stopped && answer.too_many == TooMany::No);
+        assert_eq!((answer.outcome, answer.too_many), (Outcome::Whole, TooMany::No));
         let mut second = second.take().unwrap();
         second.kill().unwrap();
         second.wait().unwrap();

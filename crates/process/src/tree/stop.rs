@@ -1,72 +1,243 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Process, ROUNDS, below};
+use super::{Process, below};
 use crate::proc_file;
 
-/// The time for parents to stop before their children do, and for all to stop.
-const IN_ORDER: Duration = Duration::from_millis(50);
+/// The time for all to stop.
 const LONGEST: Duration = Duration::from_millis(250);
+/// The maximum number of lists in which somebody runs. Who starts others a moment before it stops is in the second one,
+/// and what they start in the third.
+const MOST_ROUNDS: usize = 5;
 /// Pause before the next look at processes that were told to stop.
 const PAUSE: Duration = Duration::from_micros(100);
+/// Signals that stop who does not handle them. The kernel forgets those that wait for a process that is told to go on.
+const ALSO_STOP: [Signal; 3] = [Signal::TSTP, Signal::TTIN, Signal::TTOU];
 
 /// Processes that are stopped until this is dropped. Those that had stopped before stay so.
-#[derive(Debug, Default)]
-pub(crate) struct Stopped {
+#[derive(Debug)]
+pub(crate) struct Stopped<'a> {
+    root: Pid,
+    spared: &'a [Pid],
     /// Those that were told to stop, parents before their children.
-    processes: Vec<Process>,
+    told: Vec<Told>,
+    /// All below, once nobody ran any more.
+    all: Threads,
 }
 
-impl Stopped {
-    /// Stops everything below `root`, without the spared processes, as far as that can be done in a quarter of a second.
+/// Why processes could not be stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unstopped {
+    /// Somebody ran in every list, whoever was told to stop, or goes on although it had taken the signal: they start or
+    /// continue each other.
+    Evaded,
+    /// They did not stop in time. On a busy machine some got no processor, which they need to stop.
+    TooShort,
+}
+
+impl<'a> Stopped<'a> {
+    /// Stops everything below `root`, without the spared processes, if that can be done in a quarter of a second and is
+    /// still awaited. If not, all go on at once.
     ///
     /// Parents stop first and go on last. So none sees that a child of it has stopped: `sudo` would stop itself then,
-    /// for good, and a shell with job control would give the terminal to another one.
-    pub(crate) fn below(root: Pid, spared: &[Pid]) -> Self {
-        let (mut stopped, mut known, began) = (Self::default(), BTreeSet::new(), Instant::now());
-        for _ in 0..ROUNDS {
-            let mut fresh = below(&[root], spared);
-            fresh.retain(|process| known.insert((process.pid, process.started)));
-            if fresh.is_empty() || began.elapsed() > LONGEST {
-                break;
+    /// for good, and a shell with job control would give the terminal to another one. Only who is continued by others
+    /// meanwhile is not waited for: its children stop, too, and then it does.
+    pub(crate) fn below(root: Pid, spared: &'a [Pid], is_awaited: &dyn Fn() -> bool) -> Result<Self, Unstopped> {
+        let until = Instant::now() + LONGEST;
+        let mut stopped = Self { root, spared, told: Vec::new(), all: Threads::new() };
+        let (mut rounds, mut before) = (0, None);
+        loop {
+            let (processes, all) = stopped.list();
+            let mut running = processes;
+            running.retain(|process| all.get(&process.key()).is_some_and(States::may_run));
+            if !running.is_empty() {
+                rounds += 1;
+                if rounds > MOST_ROUNDS {
+                    return Err(Unstopped::Evaded);
+                }
+                stopped.tell(running, &all, until);
+                before = None;
+            } else if before.as_ref() == Some(&all) {
+                stopped.all = all;
+                return Ok(stopped);
+            } else {
+                // One that is about to stop looks as if it had.
+                before = Some(all);
+                thread::sleep(PAUSE);
             }
-            for generation in generations(fresh) {
-                for process in &generation {
-                    stopped.add(*process);
-                }
-                while began.elapsed() < IN_ORDER && generation.iter().any(Process::may_run) {
-                    thread::sleep(PAUSE);
-                }
+            if Instant::now() > until {
+                return Err(if stopped.told.iter().any(Told::is_continued) { Unstopped::Evaded } else { Unstopped::TooShort });
+            }
+            if !is_awaited() {
+                return Err(Unstopped::TooShort);
             }
         }
-        while began.elapsed() < LONGEST && stopped.processes.iter().any(Process::may_run) {
-            thread::sleep(PAUSE);
-        }
-        stopped
     }
 
-    fn add(&mut self, process: Process) {
-        if !process.states().contains(&b'T') {
-            self.processes.push(process);
-            process.signal(Signal::STOP);
+    /// Whether somebody has run since all had stopped, even if it has stopped again.
+    pub(crate) fn has_run(&self) -> bool {
+        let (_, now) = self.list();
+        now.iter().any(|(key, now)| self.all.get(key).is_none_or(|before| now.have_run_since(before)))
+    }
+
+    /// Lists what is below, and the states of its threads.
+    fn list(&self) -> (Vec<Process>, Threads) {
+        let processes = below(&[self.root], self.spared);
+        let states = processes.iter().map(|process| (process.key(), States::of(process.pid))).collect();
+        (processes, states)
+    }
+
+    /// Tells these to stop that do not stop anyway, each once those above it have stopped.
+    fn tell(&mut self, running: Vec<Process>, all: &Threads, until: Instant) {
+        for generation in generations(running) {
+            for process in &generation {
+                if !all.get(&process.key()).is_some_and(States::stop) {
+                    match self.told.iter_mut().find(|told| told.process.key() == process.key()) {
+                        Some(told) => told.is_told_again = true,
+                        None => self.told.push(Told { process: *process, is_told_again: false }),
+                    }
+                    process.signal(Signal::STOP);
+                }
+            }
+            let is_about_to_stop = |process: &Process| {
+                let states = States::of(process.pid);
+                states.may_run() && states.stop()
+            };
+            while generation.iter().any(is_about_to_stop) {
+                if Instant::now() > until {
+                    return;
+                }
+                thread::sleep(PAUSE);
+            }
         }
     }
 }
 
-impl Drop for Stopped {
+impl Drop for Stopped<'_> {
     fn drop(&mut self) {
-        for process in self.processes.iter().rev() {
-            // That must succeed, even if nothing can be opened now.
-            if let Some(pid) = Pid::from_raw(process.pid)
-                && Process::read(process.pid).is_none_or(|now| now.started == process.started)
-            {
-                let _ = kill_process(pid, Signal::CONT);
-            }
+        self.told.iter().rev().for_each(Told::go_on);
+    }
+}
+
+/// A process that was told to stop.
+#[derive(Debug)]
+struct Told {
+    process: Process,
+    is_told_again: bool,
+}
+
+impl Told {
+    /// Whether it goes on although it took the signal. One that takes it while this is read has stopped the second time.
+    fn is_continued(&self) -> bool {
+        let goes_on = || {
+            let states = States::of(self.process.pid);
+            states.may_run() && !states.stop()
+        };
+        goes_on() && goes_on()
+    }
+
+    /// Lets it go on, unless somebody else has told it to stop, too, as far as that can be known: the kernel keeps one
+    /// such signal, not their number. A second one that waits is ours if we sent two.
+    fn go_on(&self) {
+        // That must succeed, even if nothing can be opened now.
+        let Some(pid) = Pid::from_raw(self.process.pid) else { return };
+        if Process::read(self.process.pid).is_some_and(|now| now.started != self.process.started) {
+            return;
         }
+        let states = States::of(self.process.pid);
+        if !self.is_told_again && states.have_stopped() && states.await_signal(Signal::STOP) {
+            return;
+        }
+        let _ = kill_process(pid, Signal::CONT);
+        for signal in ALSO_STOP.into_iter().filter(|signal| states.await_signal(*signal)) {
+            let _ = kill_process(pid, signal);
+        }
+    }
+}
+
+/// The threads of processes, by their keys.
+type Threads = BTreeMap<(i32, u64), States>;
+
+/// The states of a process's threads at some time.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct States {
+    /// Each thread, by its id.
+    threads: BTreeMap<i32, State>,
+    /// Those of [`Self::ASKED`] that wait for one of them, as a bit each. Others, of timers for example, come while all
+    /// stay stopped.
+    signals: u64,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum State {
+    /// It has stopped, after it was given a processor so many times: these are more if it ran since.
+    Stopped(u64),
+    /// It may run before it is told to go on.
+    MayRun,
+    /// It has ended. Or it waits for a device, or for a child that it shares its memory with, and stops at the end of that.
+    Waits,
+}
+
+impl States {
+    /// The signals that anybody asks for, as a bit each.
+    const ASKED: u64 = {
+        let [a, b, c] = ALSO_STOP;
+        Self::bit(Signal::STOP) | Self::bit(a) | Self::bit(b) | Self::bit(c)
+    };
+
+    const fn bit(signal: Signal) -> u64 {
+        1 << (signal.as_raw() - 1)
+    }
+
+    fn of(pid: i32) -> Self {
+        let mut states = Self::default();
+        for thread in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+            let Some(id) = thread.file_name().to_str().and_then(|id| id.parse().ok()) else { continue };
+            let Ok(status) = proc_file::read(thread.path().join("status")) else { continue };
+            let (mut letter, mut switches) = (b'X', 0_u64);
+            for (name, value) in status.lines().filter_map(|line| line.split_once(":\t")) {
+                match name {
+                    "State" => letter = value.bytes().next().unwrap_or(b'X'),
+                    "SigPnd" | "ShdPnd" => states.signals |= u64::from_str_radix(value, 16).unwrap_or(0) & Self::ASKED,
+                    "voluntary_ctxt_switches" | "nonvoluntary_ctxt_switches" => switches += value.parse::<u64>().unwrap_or(0),
+                    _ => {}
+                }
+            }
+            let state = match letter {
+                b'T' => State::Stopped(switches),
+                b'R' | b'S' | b'I' => State::MayRun,
+                _ => State::Waits,
+            };
+            states.threads.insert(id, state);
+        }
+        states
+    }
+
+    fn may_run(&self) -> bool {
+        self.threads.values().any(|state| *state == State::MayRun)
+    }
+
+    fn have_stopped(&self) -> bool {
+        self.threads.values().any(|state| matches!(state, State::Stopped(_)))
+    }
+
+    fn await_signal(&self, signal: Signal) -> bool {
+        self.signals & Self::bit(signal) != 0
+    }
+
+    /// Whether it stops without being told again: it has not taken the signal yet, or a thread has and the others follow.
+    fn stop(&self) -> bool {
+        self.have_stopped() || self.await_signal(Signal::STOP)
+    }
+
+    fn have_run_since(&self, before: &Self) -> bool {
+        let has_run =
+            |(id, before): (&i32, &State)| matches!(before, State::Stopped(_)) && self.threads.get(id).is_some_and(|now| now != before);
+        before.threads.iter().any(has_run) || self.may_run() && !self.stop()
     }
 }
 
@@ -86,65 +257,5 @@ fn generations(mut processes: Vec<Process>) -> Vec<Vec<Process>> {
     groups
 }
 
-impl Process {
-    /// Returns the states of its threads, as a letter each.
-    fn states(&self) -> Vec<u8> {
-        let threads = fs::read_dir(format!("/proc/{}/task", self.pid)).into_iter().flatten().flatten();
-        let state = |stat: String| stat.rsplit_once(')')?.1.trim_start().bytes().next();
-        threads.filter_map(|thread| state(proc_file::read(thread.path().join("stat")).ok()?)).collect()
-    }
-
-    /// Whether it may run before it is told to go on. One that waits for a device, or for a child that it shares its
-    /// memory with, stops at the end of that.
-    fn may_run(&self) -> bool {
-        self.states().iter().any(|state| matches!(state, b'R' | b'S' | b'I'))
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use std::io::{BufRead as _, BufReader};
-    use std::process::{Command, Stdio};
-
-    use super::*;
-
-    #[test]
-    fn everything_stops_and_goes_on_except_what_had_stopped() {
-        // The shell waits for children that stop, too, and says so.
-        let code = "set -m; sleep 600 & echo $!; sleep 600 & kill -STOP $!; wait -f $! & echo $!; cat";
-        let mut shell = Command::new("bash");
-        let mut shell = shell.args(["-c", code]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let (root, mut lines) = (Pid::from_child(&shell), BufReader::new(shell.stdout.take().unwrap()).lines());
-        let mut next = || lines.next().unwrap().unwrap().trim().parse::<i32>().unwrap();
-        let (sleeper, _waiter) = (next(), next());
-        let until = Instant::now() + Duration::from_secs(60);
-        let all = || below(&[root], &[]);
-        let is_stopped = |process: &Process| process.states().contains(&b'T');
-        let await_that = |what: &str, holds: &dyn Fn() -> bool| {
-            while !holds() {
-                assert!(Instant::now() < until, "{what}: {:?}", all());
-                thread::sleep(PAUSE);
-            }
-        };
-        await_that("one has stopped itself", &|| all().iter().filter(|process| is_stopped(process)).count() == 1);
-        let stopped = Stopped::below(root, &[]);
-        await_that("all stop", &|| all().iter().all(is_stopped));
-        assert!(stopped.processes.iter().any(|process| process.pid == sleeper));
-        drop(stopped);
-        await_that("all but one go on", &|| all().iter().filter(|process| is_stopped(process)).count() == 1);
-        assert!(Process::read(sleeper).is_some_and(|sleeper| !is_stopped(&sleeper)));
-        for process in all() {
-            let _ = kill_process(Pid::from_raw(process.pid).unwrap(), Signal::KILL);
-        }
-        drop(shell.stdin.take());
-        shell.wait().unwrap();
-    }
-
-    #[test]
-    fn parents_come_before_their_children() {
-        let process = |pid, parent, started| Process { pid, parent, started, ran: 0 };
-        let groups = generations(vec![process(9, 5, 3), process(5, 2, 2), process(4, 2, 2), process(2, 1, 1)]);
-        let numbers: Vec<Vec<i32>> = groups.iter().map(|group| group.iter().map(|process| process.pid).collect()).collect();
-        assert_eq!(numbers, [vec![2], vec![4, 5], vec![9]]);
-    }
-}
+mod tests;

@@ -257,12 +257,18 @@ async fn a_job_whose_namespace_is_ended_by_somebody_else_has_no_outcome() {
 
 #[tokio::test]
 async fn the_processes_of_a_job_die_with_its_supervisor() {
+    die_with_the_supervisor("echo ready; exec sleep 1000").await;
+    // Those that are stopped do, too, as during a look.
+    die_with_the_supervisor("kill -STOP $(cat pid); (kill -STOP $$; echo ready) & wait").await;
+}
+
+async fn die_with_the_supervisor(rest: &str) {
     let mut bench = Bench::with(bash()).await;
     let supervisor = Pid::from_raw(bench.child.pid().try_into().unwrap()).unwrap();
     let numbers = Numbers::below(bench.child.pid());
     let in_namespace = !bench.child.confinement().contains("no PID namespace");
     let mut log = AtLine { line: "ready", then: || kill_process(supervisor, Signal::KILL).unwrap(), seen: Vec::new() };
-    let script = job(&format!("{STRAY} echo $$; echo ready; exec sleep 1000"));
+    let script = job(&format!("{STRAY} echo $$; {rest}"));
     let died = bench.child.run(&script, &mut log, &bench.stop).await.unwrap_err();
     assert!(died.how.contains("signal 9"), "{died}");
     let [stray, process] = [0, 1].map(|line: usize| log.seen[line].text.parse().unwrap());

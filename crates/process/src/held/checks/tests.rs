@@ -17,7 +17,7 @@ fn held_up(overdue: Duration, hopeless: Duration) -> (mpsc::Sender<()>, Checks) 
     let (sender, ends) = mpsc::channel::<()>();
     let checks = Checks::with(overdue, hopeless, move |_, _| {
         let _ = ends.recv();
-        MemoryAnswer { sums: Sums::default(), removed: Removed::new(), has_stopped: false }
+        MemoryAnswer { sums: Sums::default(), removed: Removed::new(), outcome: Outcome::Whole }
     });
     (sender, checks.unwrap())
 }
@@ -25,7 +25,7 @@ fn held_up(overdue: Duration, hopeless: Duration) -> (mpsc::Sender<()>, Checks) 
 /// What a look finds if there are no files.
 fn nothing() -> FilesAnswer {
     let (removed, too_many) = (Removed::new(), TooMany::No);
-    FilesAnswer { memory: 0, removed, too_many, hidden: None, is_whole: true, has_stopped: false }
+    FilesAnswer { memory: 0, removed, too_many, hidden: None, outcome: Outcome::Whole }
 }
 
 /// Counts what is below a process until something is exceeded.
@@ -126,7 +126,7 @@ fn memory_that_forks_share_is_divided_before_it_is_too_much() {
             sums = Sums { is_divided: true, is_whole: true, ..Sums::default() };
             let _ = divided.send(());
         }
-        MemoryAnswer { sums, removed: Removed::new(), has_stopped: false }
+        MemoryAnswer { sums, removed: Removed::new(), outcome: Outcome::Whole }
     });
     let (mut shell, mut checks) = (shell(), checks.unwrap());
     checks.begin(1 << 20, None);

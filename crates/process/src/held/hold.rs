@@ -1,0 +1,264 @@
+use std::sync::{MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::processes::Processes;
+use crate::tree::{Stopped, Unstopped};
+
+/// The maximum time for which a look keeps the processes stopped.
+pub(super) const LONGEST_STOP: Duration = Duration::from_millis(500);
+/// The number of looks in a row that were not whole, after which the next one stops the processes.
+const MOST_MISSED: u32 = 2;
+/// The number of those in a row after which the processes evade looks on purpose.
+const MOST_EVADED: u32 = 5;
+
+/// What a look does with the processes meanwhile: it may stop them.
+pub(super) struct Hold<'a> {
+    /// Set while they are stopped.
+    stop: Option<Stop<'a>>,
+    held: Held,
+}
+
+struct Stop<'a> {
+    // They go on before another look may stop them.
+    stopped: Stopped<'a>,
+    _alone: MutexGuard<'a, ()>,
+    until: Instant,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Held {
+    /// They were not to be stopped.
+    Free,
+    /// They are stopped, or nobody ran until the look let them go on.
+    Stopped,
+    /// They could not be stopped, or did not stay so.
+    Not(Unstopped),
+}
+
+/// How much a look has seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Everything.
+    Whole,
+    /// It may have missed something.
+    Missed,
+    /// It may have missed something although it stopped the processes: some did not stay stopped.
+    Evaded,
+    /// It may have missed something because they were not stopped for long enough. That proves nothing: the machine may
+    /// be busy.
+    TooShort,
+}
+
+impl<'a> Hold<'a> {
+    /// Stops the processes if `stops` says so, unless nobody awaits the look any more: they may be of another job.
+    pub(super) fn of(processes: &'a Processes, stops: bool, is_awaited: &dyn Fn() -> bool) -> Self {
+        let free = Self { stop: None, held: Held::Free };
+        let Processes::Below { root, spared, stops: alone } = processes else { return free };
+        if !stops {
+            return free;
+        }
+        let alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_awaited() {
+            return free;
+        }
+        match Stopped::below(*root, spared, is_awaited) {
+            Ok(stopped) => {
+                let stop = Stop { stopped, _alone: alone, until: Instant::now() + LONGEST_STOP };
+                Self { stop: Some(stop), held: Held::Stopped }
+            }
+            Err(why) => Self { stop: None, held: Held::Not(why) },
+        }
+    }
+
+    /// Whether the processes are stopped now.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.is_some()
+    }
+
+    /// Whether they are stopped for too long.
+    pub(super) fn is_too_long(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| Instant::now() > stop.until)
+    }
+
+    /// Lets them go on if they have been stopped for too long.
+    pub(super) fn go_on_in_time(&mut self) {
+        if self.is_too_long() && self.end() {
+            self.held = Held::Not(Unstopped::TooShort);
+        }
+    }
+
+    /// Lets them go on. Returns true if they were stopped, and none has run meanwhile.
+    pub(super) fn end(&mut self) -> bool {
+        let Some(stop) = self.stop.take() else { return false };
+        if stop.stopped.has_run() {
+            self.held = Held::Not(Unstopped::Evaded);
+        }
+        self.has_held()
+    }
+
+    /// Whether nobody ran until the look had ended.
+    pub(super) fn has_held(&self) -> bool {
+        self.held == Held::Stopped
+    }
+
+    /// The outcome of a look that has ended, and saw all that was there at some time.
+    pub(super) fn outcome(&self, is_whole: bool) -> Outcome {
+        match self.held {
+            Held::Not(Unstopped::Evaded) => Outcome::Evaded,
+            _ if is_whole => Outcome::Whole,
+            Held::Free => Outcome::Missed,
+            Held::Stopped => Outcome::Evaded,
+            Held::Not(Unstopped::TooShort) => Outcome::TooShort,
+        }
+    }
+}
+
+/// What looks have missed.
+#[derive(Debug, Default)]
+pub(super) struct Missed {
+    /// The number of looks in a row that were not whole.
+    looks: u32,
+    /// The number of those that the processes evaded although they were stopped.
+    evaded: u32,
+}
+
+impl Missed {
+    /// Whether the next look is to stop the processes. That is seldom: also honest programs start others all the time,
+    /// but then they pause.
+    pub(super) fn stops(&self) -> bool {
+        self.looks >= MOST_MISSED
+    }
+
+    /// Notes the outcome of a look. Returns true if the processes evade looks.
+    pub(super) fn note(&mut self, outcome: Outcome) -> bool {
+        (self.looks, self.evaded) = match outcome {
+            Outcome::Whole => (0, 0),
+            Outcome::Missed => (self.looks + 1, self.evaded),
+            Outcome::Evaded => (0, self.evaded + 1),
+            Outcome::TooShort => (0, self.evaded),
+        };
+        self.evaded >= MOST_EVADED
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::process::{Child, Command, Stdio};
+    use std::sync::Arc;
+    use std::thread;
+
+    use rustix::process::{Pid, Signal, kill_process};
+
+    use super::*;
+
+    /// A shell with a child that does nothing.
+    struct Parent(Child);
+
+    impl Parent {
+        fn start() -> Self {
+            let mut shell = Command::new("sh");
+            let mut shell =
+                shell.args(["-c", "exec 3<&0; cat <&3 & echo; wait"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            shell.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+            Self(shell)
+        }
+
+        fn processes(&self) -> Processes {
+            Processes::Below { root: Pid::from_child(&self.0), spared: Arc::default(), stops: Arc::default() }
+        }
+
+        fn continue_child(&self) {
+            let child = crate::tree::pids(Pid::from_child(&self.0), &[])[0];
+            kill_process(Pid::from_raw(child).unwrap(), Signal::CONT).unwrap();
+        }
+    }
+
+    impl Drop for Parent {
+        fn drop(&mut self) {
+            drop(self.0.stdin.take());
+            self.0.wait().unwrap();
+        }
+    }
+
+    /// Stops the processes, however busy the machine is.
+    fn hold(processes: &Processes) -> Hold<'_> {
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            let hold = Hold::of(processes, true, &|| true);
+            if hold.is_stopped() {
+                return hold;
+            }
+            assert!(Instant::now() < until, "they do not stop");
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_look_is_whole_only_if_nobody_ran_meanwhile() {
+        let parent = Parent::start();
+        let processes = parent.processes();
+        let mut held = hold(&processes);
+        assert!(held.end() && held.has_held() && !held.is_stopped());
+        assert_eq!([true, false].map(|is_whole| held.outcome(is_whole)), [Outcome::Whole, Outcome::Evaded]);
+        let mut continued = hold(&processes);
+        parent.continue_child();
+        assert!(!continued.end() && !continued.has_held());
+        assert_eq!([true, false].map(|is_whole| continued.outcome(is_whole)), [Outcome::Evaded; 2]);
+    }
+
+    #[test]
+    fn a_stop_that_was_too_short_is_told_from_one_that_was_evaded() {
+        let parent = Parent::start();
+        let processes = parent.processes();
+        let is_over = || Instant::now().checked_sub(LONGEST_STOP).unwrap();
+        let mut short = hold(&processes);
+        short.go_on_in_time();
+        assert!(short.is_stopped());
+        short.stop.as_mut().unwrap().until = is_over();
+        short.go_on_in_time();
+        assert!(!short.is_stopped() && !short.end() && !short.has_held());
+        assert_eq!([true, false].map(|is_whole| short.outcome(is_whole)), [Outcome::Whole, Outcome::TooShort]);
+        let mut continued = hold(&processes);
+        parent.continue_child();
+        continued.stop.as_mut().unwrap().until = is_over();
+        continued.go_on_in_time();
+        assert!(!continued.is_stopped() && continued.outcome(true) == Outcome::Evaded);
+    }
+
+    #[test]
+    fn nobody_is_stopped_unless_it_is_asked_for_and_awaited() {
+        let parent = Parent::start();
+        let (below, these) = (parent.processes(), Processes::These([1].into()));
+        for (processes, stops, is_awaited) in [(&below, false, true), (&below, true, false), (&these, true, true)] {
+            let mut free = Hold::of(processes, stops, &|| is_awaited);
+            assert!(!free.is_stopped() && !free.end() && !free.has_held());
+            assert_eq!([true, false].map(|is_whole| free.outcome(is_whole)), [Outcome::Whole, Outcome::Missed]);
+        }
+    }
+
+    fn stopped_looks(outcome: Outcome) -> (Vec<bool>, Option<usize>) {
+        let (mut missed, mut stops) = (Missed::default(), Vec::new());
+        let evaded_at = (1..=30).find(|_| {
+            stops.push(missed.stops());
+            missed.note(if missed.stops() { outcome } else { Outcome::Missed })
+        });
+        (stops, evaded_at)
+    }
+
+    #[test]
+    fn processes_are_stopped_seldom_and_evade_only_if_they_do_always() {
+        let (stops, evaded_at) = stopped_looks(Outcome::Evaded);
+        assert_eq!((&stops[..7], evaded_at), (&[false, false, true, false, false, true, false][..], Some(15)));
+        let mut missed = Missed { looks: 1, evaded: MOST_EVADED - 1 };
+        assert!(!missed.note(Outcome::Whole) && !missed.note(Outcome::Evaded));
+    }
+
+    #[test]
+    fn a_stop_that_was_too_short_proves_nothing_and_takes_nothing_back() {
+        let (stops, evaded_at) = stopped_looks(Outcome::TooShort);
+        assert_eq!((&stops[..4], evaded_at), (&[false, false, true, false][..], None));
+        let mut missed = Missed { looks: 0, evaded: MOST_EVADED - 1 };
+        assert!(!missed.note(Outcome::TooShort) && missed.note(Outcome::Evaded));
+    }
+}
