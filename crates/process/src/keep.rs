@@ -289,6 +289,8 @@ impl Subreaper {
 
     /// Ends everything below this process, until it has no child left.
     fn clear(&mut self) {
+        // A look that lets go on what it had stopped would let processes start others while they are ended.
+        self.checks.end();
         // The usage of processes that end with the first process of their namespace is lost. So end them one by one,
         // unless there are too many.
         if let Some(init) = self.init

@@ -195,7 +195,9 @@ impl JobProcess<'_> {
     }
 
     /// Asks all processes of the job to end. Returns the reason, and the time at which they are killed.
-    fn ask_to_end(&self, why: Ending) -> (Option<Ending>, Instant) {
+    fn ask_to_end(&mut self, why: Ending) -> (Option<Ending>, Instant) {
+        // One that is stopped for a look hears of it only afterwards.
+        self.checks.end();
         tree::signal(getpid(), self.spared, Signal::TERM);
         (Some(why), Instant::now() + GRACE)
     }

@@ -58,6 +58,8 @@ pub struct Checks {
     looked: Looked,
     /// Locked by the look for which the processes are stopped.
     stops: Arc<Mutex<()>>,
+    /// Whether the job is to end, and its processes are not stopped any more.
+    is_ending: bool,
     /// The number of the jobs so far.
     job: u64,
     /// The maximum memory of one process, in bytes.
@@ -148,6 +150,7 @@ impl Checks {
             wake,
             looked: Looked::default(),
             stops: Arc::default(),
+            is_ending: false,
             job: 0,
             of_one: u64::MAX,
             directory: None,
@@ -161,11 +164,13 @@ impl Checks {
         self.end();
         self.job += 1;
         (self.looked, self.of_one, self.directory) = (Looked::default(), memory, directory.map(Arc::from));
-        self.last = Found::default();
+        (self.last, self.is_ending) = (Found::default(), false);
     }
 
-    /// The job has ended: nobody awaits what is found. Its processes are not stopped any more.
+    /// The job has ended, or is asked to end: nobody awaits what is found so far. Its processes go on, and are not stopped
+    /// any more, so they have their time to end by themselves. Their limits hold nevertheless.
     pub fn end(&mut self) {
+        self.is_ending = true;
         self.files.forget();
         self.memory.forget();
         // A look ends soon, unless it waits for a process that does not stay stopped.
@@ -195,9 +200,10 @@ impl Checks {
     /// Begins the looks whose time has come.
     fn look(&mut self, processes: &Processes) {
         let (of_one, of_open, job) = (self.of_one, self.last.of_open, self.job);
-        let stops = self.last.missed_memory.stops();
+        let stops = !self.is_ending && self.last.missed_memory.stops();
         self.memory.ask(|| MemoryRequest { processes: processes.clone(), stops, job, of_one, of_open });
-        let (directory, mapped, stops) = (self.directory.clone(), self.last.mapped.clone(), self.last.missed_files.stops());
+        let (directory, mapped) = (self.directory.clone(), self.last.mapped.clone());
+        let stops = !self.is_ending && self.last.missed_files.stops();
         self.files.ask(|| FilesRequest { processes: processes.clone(), stops, directory, mapped, of_one });
     }
 

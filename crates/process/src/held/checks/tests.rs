@@ -1,7 +1,9 @@
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
+use std::thread;
 
 use super::*;
+use crate::proc_file;
 
 const NEVER: Duration = Duration::from_secs(3600);
 
@@ -83,6 +85,47 @@ fn only_what_processes_have_more_is_added_to_what_was_found_last() {
     assert_eq!(checks.add_up(&own), Ok(()));
     checks.last.of_open = shown;
     assert_eq!(checks.add_up(&own), Err(Exceeded::Memory(shown / 4 * 4)));
+}
+
+#[test]
+fn who_is_asked_to_end_goes_on_first_and_is_not_stopped_any_more() {
+    let (tell, told) = mpsc::channel();
+    let checks = Checks::with(NEVER, NEVER, move |request, is_awaited| {
+        let mut hold = Hold::of(&request.processes, request.stops, is_awaited);
+        while request.stops && is_awaited() && !hold.is_stopped() {
+            hold = Hold::of(&request.processes, request.stops, is_awaited);
+        }
+        let _ = tell.send(hold.is_stopped());
+        while hold.is_stopped() && is_awaited() {
+            thread::yield_now();
+        }
+        MemoryAnswer { sums: Sums::default(), removed: Removed::new(), outcome: Outcome::Missed }
+    });
+    let (mut shell, mut checks) = (shell(), checks.unwrap());
+    let next = |checks: &mut Checks| {
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            assert_eq!(checks.count(Pid::from_child(&shell), &[]).and_then(|_| checks.found()), Ok(()));
+            if let Ok(has_stopped) = told.try_recv() {
+                return has_stopped;
+            }
+            assert!(Instant::now() < until, "no look");
+            let _ = poll(&mut [checks.awaited()], Some(&Timespec { tv_sec: 0, tv_nsec: 5_000_000 }));
+        }
+    };
+    let is_stopped = |pid: &i32| proc_file::read(format!("/proc/{pid}/status")).unwrap().contains("State:\tT");
+    checks.begin(1 << 30, None);
+    assert_eq!([next(&mut checks), next(&mut checks), next(&mut checks)], [false, false, true], "after two that missed some");
+    let processes = crate::tree::pids(Pid::from_child(&shell), &[]);
+    assert!(!processes.is_empty() && processes.iter().all(is_stopped));
+    checks.end();
+    assert!(!processes.iter().any(is_stopped));
+    assert!(checks.last.missed_memory.stops() && !next(&mut checks));
+    checks.begin(1 << 30, None);
+    assert_eq!([next(&mut checks), next(&mut checks), next(&mut checks)], [false, false, true], "those of another job");
+    checks.end();
+    drop(shell.stdin.take());
+    shell.wait().unwrap();
 }
 
 #[test]
