@@ -20,6 +20,9 @@ pub use process::of_status;
 
 /// The maximum number of processes that may run together for a job.
 pub const MOST_PROCESSES: usize = 256;
+/// The maximum number of descriptors that these processes may have together: more could not be looked at while they are
+/// stopped. What several inherit counts for each.
+pub const MOST_DESCRIPTORS: u64 = 16 << 10;
 /// The maximum memory of these processes together, as a multiple of the limit of one process.
 pub const MEMORIES: u64 = 4;
 /// The unit in which the system counts the size of a file on the disk.

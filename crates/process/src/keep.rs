@@ -68,6 +68,8 @@ pub enum SubreaperReport {
     Ended(i32),
     /// There were more than [`MOST_PROCESSES`], so all were killed.
     TooMany,
+    /// They had more than [`MOST_DESCRIPTORS`](super::held::MOST_DESCRIPTORS) together, so all were killed.
+    TooManyDescriptors,
     /// All processes together had more than this number of bytes of memory, so all were killed.
     TooMuchMemory(u64),
     /// A process hid what it had open, so all were killed.
@@ -86,6 +88,7 @@ impl SubreaperReport {
         }
         match line.strip_prefix(TOO_MUCH_MEMORY) {
             _ if line == "too many" => Some(Self::TooMany),
+            _ if line == "too many descriptors" => Some(Self::TooManyDescriptors),
             _ if line == "hidden" => Some(Self::Hidden),
             Some(most) => most.parse().ok().map(Self::TooMuchMemory),
             None => line.parse().ok().map(Self::Ended),
@@ -97,6 +100,7 @@ impl From<Exceeded> for SubreaperReport {
     fn from(exceeded: Exceeded) -> Self {
         match exceeded {
             Exceeded::Processes => Self::TooMany,
+            Exceeded::Descriptors => Self::TooManyDescriptors,
             Exceeded::Memory(most) => Self::TooMuchMemory(most),
             Exceeded::Hidden => Self::Hidden,
             Exceeded::Disk => unreachable!("no directory is counted here"),
@@ -109,6 +113,7 @@ impl fmt::Display for SubreaperReport {
         match self {
             Self::Ended(code) => write!(f, "{code}"),
             Self::TooMany => f.write_str("too many"),
+            Self::TooManyDescriptors => f.write_str("too many descriptors"),
             Self::Hidden => f.write_str("hidden"),
             Self::TooMuchMemory(most) => write!(f, "{TOO_MUCH_MEMORY}{most}"),
             Self::Used(used) => write!(f, "{USED}{} {}", used.cpu_us, used.peak_memory),
@@ -326,6 +331,7 @@ mod tests {
         for said in [
             SubreaperReport::Ended(137),
             SubreaperReport::TooMany,
+            SubreaperReport::TooManyDescriptors,
             SubreaperReport::Hidden,
             SubreaperReport::TooMuchMemory(1 << 30),
             SubreaperReport::Used(Used { cpu_us: 12, peak_memory: 34 }),

@@ -20,7 +20,7 @@ use super::space::{Counted, Space};
 use hero_engine::size;
 use hero_model::excerpt;
 use hero_process::cgroup::Group;
-use hero_process::held::{HIDES, MEMORIES, MOST_PROCESSES};
+use hero_process::held::{HIDES, MEMORIES, MOST_DESCRIPTORS, MOST_PROCESSES};
 use hero_process::keep::{SubreaperReport, Used};
 use hero_process::{Spawner, keep, tree};
 
@@ -253,6 +253,9 @@ async fn listen(socket: OwnedReadHalf, tell: oneshot::Sender<SubreaperReport>, r
 pub(super) fn exceeded(said: SubreaperReport) -> Option<String> {
     match said {
         SubreaperReport::TooMany => Some(format!("it had more than {MOST_PROCESSES} processes")),
+        SubreaperReport::TooManyDescriptors => {
+            Some(format!("it had more than {MOST_DESCRIPTORS} open files, pipes and sockets in all its processes"))
+        }
         SubreaperReport::TooMuchMemory(most) => {
             Some(format!("it had more than {} of memory in all its processes: {MEMORIES} times what one may have", size(most)))
         }

@@ -50,6 +50,21 @@ async fn the_processes_and_threads_of_a_job_are_limited_by_the_system() {
 }
 
 #[tokio::test]
+async fn a_job_with_too_many_descriptors_to_look_at_is_ended() {
+    let Some(mut bench) = python().await else { return };
+    let script = "import os, time
+def take():
+    while True:
+        try: os.open('/dev/null', os.O_RDONLY)
+        except OSError: return time.sleep(1000)
+for _ in range(19):
+    if os.fork() == 0: take()
+take()";
+    let error = against_a_neighbour_in(&mut bench, script, "import hero; hero.result(1)").await;
+    assert!(error.kind == ErrorKind::Limit && error.message.contains("more than 16384 open files"), "{error:?}");
+}
+
+#[tokio::test]
 async fn a_job_that_fills_the_disk_is_ended() {
     for (what, fill) in [
         ("many files", "for i in {1..10}; do head -c 200M /dev/zero > $i || exit 9; done; sleep 1000"),

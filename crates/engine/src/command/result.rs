@@ -10,7 +10,7 @@ use super::job_process::Ended;
 use crate::Limits;
 use crate::limits::{FIXED, cpu_time_is_over, result_is_too_long, size};
 use hero_model::{ErrorKind, JobError, Json, Limit, Output, OutputFormat, exact};
-use hero_process::held::{DEEPEST, Exceeded, HIDES, MEMORIES, MOST_BYTES, MOST_FILES, MOST_PROCESSES};
+use hero_process::held::{DEEPEST, Exceeded, HIDES, MEMORIES, MOST_BYTES, MOST_DESCRIPTORS, MOST_FILES, MOST_PROCESSES};
 
 /// The exit code of `hero exec` if it cannot execute the program.
 const NOT_STARTED: i32 = 125;
@@ -45,6 +45,9 @@ fn ended_early(ending: Ending, limits: &Limits) -> JobError {
             JobError { limit: Some(Limit::CpuTime), ..error }
         }
         Ending::Exceeded(Exceeded::Processes) => had_more(format!("{MOST_PROCESSES} processes ({FIXED})")),
+        Ending::Exceeded(Exceeded::Descriptors) => {
+            had_more(format!("{MOST_DESCRIPTORS} open files, pipes and sockets in all its processes ({FIXED})"))
+        }
         Ending::Exceeded(Exceeded::Memory(most)) => too_much_memory(most),
         Ending::Exceeded(Exceeded::Hidden) => JobError::new(ErrorKind::Limit, format!("the job {HIDES}")),
         Ending::Exceeded(Exceeded::Disk) => {

@@ -13,9 +13,9 @@ use super::files::{FilesAnswer, FilesRequest, TooMany, look_at_files};
 use super::hold::{Hold, LONGEST_STOP, Missed, Outcome};
 use super::look::Look;
 use super::memory::{Memory, Sums, too_much};
-use super::process::Process;
+use super::process::{Process, descriptors};
 use super::processes::Processes;
-use super::{MEMORIES, MOST_PROCESSES, Removed, total};
+use super::{MEMORIES, MOST_DESCRIPTORS, MOST_PROCESSES, Removed, total};
 use crate::tree::Looked;
 
 /// After this time a look at memory is not waited for any more. The memory that it found last counts, with all that the
@@ -35,6 +35,8 @@ const MOST_HIDDEN: u32 = 3;
 pub enum Exceeded {
     /// More than [`MOST_PROCESSES`].
     Processes,
+    /// More than [`MOST_DESCRIPTORS`].
+    Descriptors,
     /// More than this number of bytes of memory.
     Memory(u64),
     /// More files than [`MOST_FILES`](super::MOST_FILES), larger ones than [`MOST_BYTES`](super::MOST_BYTES), or deeper
@@ -186,6 +188,9 @@ impl Checks {
         let Some(processes) = self.looked.fresh(root, spared) else { return Ok(false) };
         if processes.len() > MOST_PROCESSES {
             return Err(Exceeded::Processes);
+        }
+        if processes.iter().map(|pid| descriptors(*pid)).fold(0, u64::saturating_add) > MOST_DESCRIPTORS {
+            return Err(Exceeded::Descriptors);
         }
         if self.memory.takes_longer_than(self.overdue) {
             self.add_up(&processes)?;

@@ -66,6 +66,19 @@ impl Process {
     }
 }
 
+/// Returns the number of descriptors of a process. Nobody waits for that.
+pub(super) fn descriptors(pid: i32) -> u64 {
+    let told = |place: &Path| fs::metadata(place.join("fd")).map_or(0, |directory| directory.len());
+    match told(Path::new(&format!("/proc/{pid}"))) {
+        // Linux before 6.2 tells nobody, and of a first thread that has ended there is nothing to tell.
+        0 => Process::read(pid).map_or(0, |process| match told(&process.place) {
+            0 => fs::read_dir(process.place.join("fd")).map_or(0, |names| names.count() as u64),
+            count => count,
+        }),
+        count => count,
+    }
+}
+
 /// Returns the sum of the lines with these names in the status of a process, in bytes. It is 0 for a process that has
 /// ended.
 pub fn of_status(pid: i32, names: &[&str]) -> u64 {
@@ -78,4 +91,21 @@ fn sum(text: &str, names: &[&str]) -> Option<u64> {
     let mut numbers = lines.filter_map(|kilobytes| kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok()).peekable();
     numbers.peek()?;
     Some(numbers.fold(0, u64::saturating_add).saturating_mul(1 << 10))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptors_are_counted() {
+        let own = std::process::id().cast_signed();
+        let files: Vec<_> = (0..1000).map(|_| fs::File::open("/dev/null").unwrap()).collect();
+        // Other tests open some, too.
+        let before = descriptors(own);
+        assert!((1000..2000).contains(&before), "{before}");
+        drop(files);
+        assert!(descriptors(own) < before);
+        assert_eq!(descriptors(i32::MAX), 0);
+    }
 }

@@ -129,6 +129,20 @@ fn who_is_asked_to_end_goes_on_first_and_is_not_stopped_any_more() {
 }
 
 #[test]
+fn too_many_descriptors_are_found_before_any_is_looked_at() {
+    let take = "for fd in $(seq 10 900); do eval \"exec $fd<&0\"; done; for n in $(seq 20); do cat <&10 & done; echo; wait";
+    let mut shell = Command::new("bash");
+    let mut shell = shell.args(["-c", take]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    std::io::Read::read_exact(shell.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+    let (_sender, mut checks) = held_up(NEVER, NEVER);
+    checks.begin(1 << 30, None);
+    assert_eq!(checks.count(Pid::from_child(&shell), &[]), Err(Exceeded::Descriptors));
+    assert!(!checks.files.is_running() && !checks.memory.is_running());
+    drop(shell.stdin.take());
+    shell.wait().unwrap();
+}
+
+#[test]
 fn what_was_mapped_some_time_ago_and_who_hid_once_are_looked_at_again() {
     let (_sender, mut checks) = held_up(NEVER, NEVER);
     checks.begin(u64::MAX, None);
