@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use super::walk::{self, ENTRY};
 use hero_engine::size;
 use hero_process::held::Checks;
-use hero_process::tree;
 
 /// Time for which a measurement is valid. Other processes may write to the directory, too.
 const FRESH: Duration = Duration::from_secs(10);
@@ -136,7 +135,6 @@ impl Space {
 
     /// Returns the bytes of removed files that the processes below these have open or mapped.
     fn removed(&self, subreapers: Vec<Pid>) -> Result<u64, String> {
-        let processes = tree::list(&subreapers).iter().map(|pid| pid.as_raw_nonzero().get()).collect();
         let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
         let (checks, of) = match checks.as_mut() {
             Some(checks) => checks,
@@ -149,7 +147,7 @@ impl Space {
             checks.begin(u64::MAX, None);
         }
         *of = subreapers;
-        Ok(checks.removed(processes, PATIENCE))
+        Ok(checks.removed(of, PATIENCE))
     }
 
     fn subreapers(&self) -> MutexGuard<'_, Vec<Pid>> {

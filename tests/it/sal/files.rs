@@ -178,6 +178,8 @@ async fn the_files_of_a_context_have_no_more_room_than_the_operator_gave() {
         // A file that has no name any more.
         "run(\"exec 3> f; rm f; head -c 600000 /dev/zero >&3; sleep 600\").execute()",
         "run(\"(exec 3> f; rm f; head -c 600000 /dev/zero >&3; sleep 600) > /dev/null 2>&1 &\").execute(); loop { file_write(\"a\", \"x\"); delete(\"a\"); }",
+        // One that is handed on and on by processes that each start the next and end.
+        r#"run("python3 -c 'import os; f = os.open(\"f\", os.O_CREAT | os.O_WRONLY); os.unlink(\"f\"); os.write(f, bytes(600000))\nwhile os.fork() == 0: pass'; sleep 600").execute()"#,
         // What is written when the command itself has ended.
         "run(\"(head -c 600000 /dev/zero > f; sleep 600) > /dev/null 2>&1 &\").execute(); loop { process_list(\"sleep\"); sleep(0.01); }",
     ] {

@@ -273,16 +273,16 @@ impl Checks {
         self.check_memory(0)
     }
 
-    /// Looks at these processes, and returns the bytes on the disk of removed files that they have open or mapped. If
+    /// Looks at the processes below these, and returns the bytes on the disk of removed files that they have open or mapped. If
     /// that takes longer than `patience`, what was found last counts. Call [`Self::begin`] before processes are looked at
     /// of which none was looked at before.
-    pub fn removed(&mut self, processes: Vec<i32>, patience: Duration) -> u64 {
+    pub fn removed(&mut self, below: &[Pid], patience: Duration) -> u64 {
         let until = Instant::now() + patience;
         // No limit is set here, and what has been found meanwhile may be old.
         let _ = self.found();
         self.files.hurry();
         self.memory.hurry();
-        self.look(&Processes::These(processes.into()));
+        self.look(&Processes::BelowAll(below.into()));
         while self.files.is_running() || self.memory.is_running() && !self.memory.takes_longer_than(patience) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {

@@ -1,3 +1,4 @@
+use std::slice;
 use std::sync::{Arc, Mutex};
 
 use rustix::process::Pid;
@@ -12,7 +13,10 @@ const MOST_LISTS: usize = 10;
 pub(super) enum Processes {
     /// Those that run below another one, without the spared ones. Only one look at a time may stop them.
     Below { root: Pid, spared: Arc<[Pid]>, stops: Arc<Mutex<()>> },
-    /// These. They are not stopped, and not looked for.
+    /// Those that run below several others, which look at them, too, and may stop them.
+    BelowAll(Arc<[Pid]>),
+    /// These, without a list.
+    #[cfg(test)]
     These(Arc<[i32]>),
 }
 
@@ -29,11 +33,13 @@ impl Processes {
     /// Calls `look` with each process, the newest first, until it returns false. Then lists them again, until there is
     /// none that was not looked at.
     pub(super) fn each(&self, mut look: impl FnMut(i32) -> bool) -> Seen {
-        let (root, spared) = match self {
-            Self::Below { root, spared, .. } => (*root, spared),
+        let (roots, spared): (&[Pid], &[Pid]) = match self {
+            Self::Below { root, spared, .. } => (slice::from_ref(root), spared),
+            Self::BelowAll(roots) => (roots, &[]),
+            #[cfg(test)]
             Self::These(these) => return Seen { left: these.to_vec(), is_whole: these.iter().all(|pid| look(*pid)) },
         };
-        let mut lister = Lister::new(root, spared);
+        let mut lister = Lister::new(roots, spared);
         let mut left = Vec::new();
         for _ in 0..MOST_LISTS {
             let listed = lister.next();

@@ -42,7 +42,7 @@ impl Snapshot {
 /// Lists processes again and again, so that none escapes whoever looks at them by starting another and ending.
 #[derive(Debug)]
 pub(crate) struct Lister<'a> {
-    root: Pid,
+    roots: &'a [Pid],
     spared: &'a [Pid],
     /// All that were there at some time, wherever they are.
     known: BTreeSet<(i32, u64)>,
@@ -61,11 +61,11 @@ pub(crate) struct Listed {
 }
 
 impl<'a> Lister<'a> {
-    pub(crate) fn new(root: Pid, spared: &'a [Pid]) -> Self {
-        Self { root, spared, known: BTreeSet::new() }
+    pub(crate) fn new(roots: &'a [Pid], spared: &'a [Pid]) -> Self {
+        Self { roots, spared, known: BTreeSet::new() }
     }
 
-    /// Lists the processes that run below the root, without the spared ones.
+    /// Lists the processes that run below the roots, without the spared ones.
     pub(crate) fn next(&mut self) -> Listed {
         let Snapshot { running, ended } = Snapshot::take();
         let is_known = |(pid, started): &(i32, Option<u64>)| match started {
@@ -75,7 +75,7 @@ impl<'a> Lister<'a> {
         let may_lack_some = !ended.iter().all(is_known);
         self.known.extend(ended.iter().filter_map(|(pid, started)| Some((*pid, (*started)?))));
         let others: Vec<_> = running.values().map(|process| (process.pid, process.started)).collect();
-        let all = sort_below(running, &[self.root], self.spared);
+        let all = sort_below(running, self.roots, self.spared);
         let fresh = all.iter().filter(|process| !self.known.contains(&(process.pid, process.started))).map(|process| process.pid).collect();
         self.known.extend(others);
         Listed { fresh, all: all.iter().map(|process| process.pid).collect(), may_lack_some }
@@ -94,7 +94,8 @@ mod tests {
     fn a_list_tells_what_is_new_and_whether_somebody_ended_unseen() {
         let first = Command::new("sleep").arg("600").spawn().unwrap();
         let pid = |child: &std::process::Child| child.id().cast_signed();
-        let mut lister = Lister::new(getpid(), &[]);
+        let own = [getpid()];
+        let mut lister = Lister::new(&own, &[]);
         assert!(lister.next().fresh.contains(&pid(&first)));
         let second = Command::new("sleep").arg("600").spawn().unwrap();
         let mut third = Command::new("true").spawn().unwrap();

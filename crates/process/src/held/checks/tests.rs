@@ -205,12 +205,17 @@ fn memory_that_forks_share_is_divided_before_it_is_too_much() {
 
 #[test]
 fn removed_files_are_told_that_processes_have_open() {
-    use std::io::Write as _;
+    use std::io::{Read as _, Write as _};
 
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(&vec![1; 1 << 20]).unwrap();
-    let own = vec![std::process::id().cast_signed()];
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "exec 3<&0; cat <&3 & echo; wait"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(file);
+    let mut shell = shell.spawn().unwrap();
+    shell.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     let mut checks = Checks::start().unwrap();
-    assert!(checks.removed(own, Duration::from_secs(60)) >= 1 << 20);
-    assert_eq!(checks.removed(Vec::new(), Duration::from_secs(60)), 0);
+    assert!(checks.removed(&[Pid::from_child(&shell)], Duration::from_secs(60)) >= 1 << 20);
+    assert_eq!(checks.removed(&[], Duration::from_secs(60)), 0);
+    drop(shell.stdin.take());
+    shell.wait().unwrap();
 }
