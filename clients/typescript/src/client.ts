@@ -23,7 +23,7 @@ export interface Sending extends CallOptions {
    * a `ProtocolError`.
    */
   sign?: string | undefined;
-  /** Called when the call is sent. */
+  /** Called when the call is sent. Over HTTP that is known only once it has an answer, or may have had one. */
   onSent?: (() => void) | undefined;
 }
 

@@ -153,9 +153,9 @@ export abstract class Unanswered<N extends string = string> extends HeroError<N>
 
 /**
  * A call that changes something was sent and got no answer: the connection ended, or the client gave up trying to
- * reconnect or to log in, or the call was refused when it was repeated (`cause`). It may or may not have been carried
- * out. A call with a key (`run`, what creates a
- * job or a flow) may be made again with the same `params`: `client.call(error.method, error.params)`.
+ * reconnect or to log in, or the call was refused when it was repeated, or what came is no answer or is larger than
+ * `maxMessage` (`cause`). It may or may not have been carried out. A call with a key (`run`, what creates a job or a
+ * flow) may be made again with the same `params`: `client.call(error.method, error.params)`.
  */
 export class OutcomeUnknown extends Unanswered<"OutcomeUnknown"> {
   constructor(message: string, call: Asking, options?: ErrorOptions) {

@@ -101,17 +101,25 @@ export class HttpClient implements Client {
       try {
         const given =
           until && failures > 1 ? { ...params, wait_timeout: Math.max(0, (until - performance.now()) / 1000) } : params;
-        return (await this.#try(method, given, signal, options)) as never;
+        const answer = await this.#try(method, given, signal, options);
+        options.onSent?.();
+        return answer as never;
       } catch (error) {
+        if (mayHaveArrived(error)) options.onSent?.();
         if (this.#closing.signal.aborted) throw new ClientClosed();
         if (options.signal?.aborted) throw options.signal.reason as Error;
         const given = params as Record<string, unknown>;
+        if (error instanceof Lost) reached ||= error.reached;
         if (limit?.aborted) {
-          const why = `no answer to ${method} within ${seconds} s; whether it was carried out is not known`;
-          throw new CallTimeout(why, { method, params: given }, true, seconds);
+          const what = reached ? "whether it was carried out is not known" : "it was not sent";
+          throw new CallTimeout(
+            `no answer to ${method} within ${seconds} s; ${what}`,
+            { method, params: given },
+            reached,
+            seconds,
+          );
         }
         if (error instanceof Lost) {
-          reached ||= error.reached;
           await this.#lost(method, given, options, error, failures, signal, reached || begun);
         } else if (
           error instanceof Error &&
@@ -151,12 +159,15 @@ export class HttpClient implements Client {
     signal: AbortSignal,
     reached: boolean,
   ): Promise<void> {
-    const { cause } = lost;
-    const error = new ConnectionFailed(lost.message, this.url, failures, { cause });
+    const { cause, kind } = lost;
+    const error =
+      kind === "unread"
+        ? new ProtocolError(lost.message, { cause })
+        : new ConnectionFailed(lost.message, this.url, failures, { cause });
     if (lost.reached && !options.again) throw unknown(method, params, error, "so it was not sent again");
-    const delay = lost.isHopeless ? undefined : this.delay(failures);
+    const delay = kind === "away" ? this.delay(failures) : undefined;
     if (delay === undefined) {
-      this.#set({ state: "down", error });
+      if (kind !== "unread") this.#set({ state: "down", error });
       throw reached && options.again !== true
         ? unknown(method, params, error, "so repeat it with its `params`")
         : error;
@@ -191,8 +202,9 @@ export class HttpClient implements Client {
     this.#renewAt = Infinity;
     const call = (method: string, params: object) => this.#send(method, params, undefined, signal);
     const who = (await login(call, new URL(this.url).host).catch((error: unknown) => {
-      // A login without an answer was not refused.
-      if (error instanceof Lost || error instanceof ProtocolError) throw error;
+      // A login without an answer was not refused. The call that waits for it was not sent.
+      if (error instanceof Lost) throw new Lost(error.message, false, { cause: error.cause }, error.kind);
+      if (error instanceof ProtocolError) throw new Lost(error.message, false, undefined, "unread");
       throw new LoginRefused(loginFailed(error), { cause: error });
     })) as LoggedIn;
     const left = Date.parse(who.expires_at) - Date.now();
@@ -204,7 +216,6 @@ export class HttpClient implements Client {
   async #try(method: string, params: object, signal: AbortSignal, options: Sending, isAgain = false): Promise<unknown> {
     const token = await this.#token(signal);
     const session = this.#session;
-    options.onSent?.();
     try {
       return await this.#send(method, params, token, signal, options.sign);
     } catch (error) {
@@ -231,6 +242,8 @@ export class HttpClient implements Client {
     // Parameters that cannot be sent throw their own error here.
     const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
     const headers = headersWith(token);
+    // `fetch` would not tell that nothing was sent.
+    signal.throwIfAborted();
     let status: number;
     let text: string;
     let whole: boolean;
@@ -255,7 +268,8 @@ export class HttpClient implements Client {
       throw new Lost(`what answers at ${this.url} sends to ${away} (${hint})`, true);
     }
     if (!whole) {
-      throw new ProtocolError(`the answer to ${method} has more than ${this.maxMessage} bytes, more than maxMessage`);
+      const what = `the answer to ${method} has more than ${this.maxMessage} bytes, more than maxMessage`;
+      throw new Lost(what, true, undefined, "unread");
     }
     const answer = parse(text);
     if (answer.jsonrpc && (answer.error !== undefined || answer.id === id)) {
@@ -271,26 +285,32 @@ export class HttpClient implements Client {
     const passes = passing(this.url, status, shown);
     // A proxy may have forwarded the call; a server with too many connections has not read it.
     if (passes !== undefined) throw new Lost(passes, status !== 429);
-    throw new ProtocolError(
-      `what answers at ${this.url} is no hero server (HTTP ${status}: ${shown || "nothing"}): is that the address?`,
-    );
+    const what = `what answers at ${this.url} is no hero server (HTTP ${status}: ${shown || "nothing"}): is that the address?`;
+    throw new Lost(what, true, undefined, "unread");
   }
 }
 
 const unknown = (method: string, params: Record<string, unknown>, cause: Error, so: string): OutcomeUnknown =>
   new OutcomeUnknown(`${cause.message}: whether ${method} was done is not known, ${so}`, { method, params }, { cause });
 
-/** A call without an answer. `reached`: it may have been carried out. `isHopeless`: repeating it does not help. */
+/**
+ * A call without an answer. `reached`: it may have been carried out. Only one whose server is `away` is repeated. In place
+ * of the answer something may have come that is none, or that is too large: `unread`.
+ */
 class Lost extends HeroError<"Lost"> {
   constructor(
     message: string,
     readonly reached: boolean,
     options?: ErrorOptions,
-    readonly isHopeless = false,
+    readonly kind: "away" | "hopeless" | "unread" = "away",
   ) {
     super("Lost", message, options);
   }
 }
+
+/** Whether a call that failed with this may have arrived at the server. */
+const mayHaveArrived = (error: unknown): boolean =>
+  error instanceof Lost ? error.reached : error instanceof RpcError || error instanceof ProtocolError;
 
 const headersWith = (token: string | undefined): Record<string, string> => {
   if (!token) return { "content-type": "application/json" };
@@ -309,15 +329,15 @@ type Failure = Error & {
 };
 
 /** Returns the error for a missing answer. It distinguishes calls that were certainly not sent from others. */
-const unanswered = (url: string, cause: Failure): Lost | ProtocolError => {
+const unanswered = (url: string, cause: Failure): Lost => {
   const { code, message = cause.message, data, syscall, errors } = cause.cause ?? {};
   const why = code ?? message;
   const tls = untrusted(why, url);
-  if (tls) return new Lost(`the server at ${url} ${tls} (${why})`, false, { cause }, true);
-  if (why.startsWith("HPE_")) return new ProtocolError(noHttp(url, why, data), { cause });
+  if (tls) return new Lost(`the server at ${url} ${tls} (${why})`, false, { cause }, "hopeless");
+  if (why.startsWith("HPE_")) return new Lost(noHttp(url, why, data), true, { cause }, "unread");
   if (why === BAD_PORT) {
     const message = `nothing calls over HTTP at the port of ${url}, which is of another protocol (${why})`;
-    return new Lost(message, false, { cause }, true);
+    return new Lost(message, false, { cause }, "hopeless");
   }
   // One error for each address of a host name, none of which could be reached.
   const isAway = errors !== undefined || syscall === "connect" || syscall === "getaddrinfo" || UNREACHED.test(why);

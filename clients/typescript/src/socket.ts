@@ -323,14 +323,14 @@ export class SocketClient implements Client {
     // A binary message is not JSON either.
     const text = String(data);
     if (text.length > this.maxMessage) {
-      const why = `an answer had ${text.length} characters, more than maxMessage`;
+      const why = `an answer has ${text.length} characters, more than maxMessage`;
       const [, id, to] = beginning.exec(text) ?? [];
       const call = this.#calls.get(Number(id));
       const listener = this.#listeners.get(String(to));
       if (!id && !listener) return this.#break(1000, why);
       this.#good();
-      const error = new ProtocolError(call ? `${why}: that to ${call.method}` : why);
-      if (call) this.#drop(call, error);
+      const error = new ProtocolError(call ? `${call.method}: ${why}` : why);
+      if (call) this.#drop(call, givenUp(call, error));
       // The item would be sent again, so the subscription ends; its listener tells the server.
       return listener?.ended(error);
     }

@@ -15,7 +15,7 @@ export const limited = (most = 64e6): unknown =>
         // The code alone would say that the server refused a message.
         this.onclose = null;
         this.terminate();
-        const reason = `an answer had more than ${most} characters, more than maxMessage`;
+        const reason = `an answer has more than ${most} characters, more than maxMessage`;
         onclose?.call(this, { code: UNREAD, reason } as never);
       });
     }

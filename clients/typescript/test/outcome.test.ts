@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { connect, ConnectionFailed, createClient, LoginRefused, OutcomeUnknown, ProtocolError } from "../src/index.js";
 import { createJob, getJob, run, stopJob } from "../src/index.js";
-import { connectHttp } from "../src/http.js";
+import { connectHttp, createHttpClient } from "../src/http.js";
 import { answer, failure, fake, quick } from "./support.js";
 
 const twice = { reconnect: { attempts: 2, firstAttempts: 2, minDelay: 0.01 } };
@@ -150,4 +150,74 @@ test("an answer that `ws` does not take, because it is far larger than maxMessag
   });
   expect(await client.call("ping", {})).toBe("pong");
   expect(server.requests.filter(({ method }) => method === "get_job").length).toBe(1);
+});
+
+test("an answer that cannot be read leaves the outcome of a change unknown, with its call, over HTTP and a WebSocket", async () => {
+  const large = JSON.stringify({ jsonrpc: "2.0", id: 1, result: "x".repeat(2_000) });
+  const [params, keyed] = [{ job_id: "a" }, { script: "1", idempotency_key: "k" }];
+  for (const odd of ["<html>", '{"jsonrpc":"2.0","result":1}', large]) {
+    const fetch = () => Promise.resolve(new Response(odd));
+    using overHttp = createHttpClient("http://h:1", { fetch, maxMessage: 1_000 });
+    await using server = await fake((request, socket) => {
+      if (request.method === "ping") return answer(socket, request, "pong");
+      socket.send(odd.replace('"id":1', `"id":${request.id}`));
+    });
+    using socket = createClient(server.url, { reconnect: { attempts: 2, minDelay: 0.01 }, maxMessage: 1_000 });
+    await socket.call("ping", {});
+    for (const client of [overHttp, socket]) {
+      const made = await failure(client.call("create_job", keyed, { again: "keyed" }));
+      expect(made).toMatchObject({ name: "OutcomeUnknown", method: "create_job", params: keyed });
+      expect(made.message).toMatch(/whether create_job was done is not known, so repeat it/);
+      const deleted = await failure(client.call("delete_job", params));
+      expect(deleted).toMatchObject({ name: "OutcomeUnknown", method: "delete_job", params });
+      expect(deleted.message).toMatch(/not sent again$/);
+      const begun = await failure(client.call("wait_job", params, { again: "begun" }));
+      expect(begun).toMatchObject({ name: "OutcomeUnknown", method: "wait_job", params });
+    }
+    const causes = [
+      failure(overHttp.call("delete_job", params)),
+      failure(overHttp.call("get_job", params, { again: true })),
+    ];
+    const [deleted, read] = await Promise.all(causes);
+    expect(deleted?.cause).toBeInstanceOf(ProtocolError);
+    expect(read).toBeInstanceOf(ProtocolError);
+    expect(overHttp.status).toEqual({ state: "idle" });
+  }
+});
+
+test("a call over HTTP that did not arrive is not told as sent, and nothing is made to be stopped", async () => {
+  const failing = (code: string) => Promise.reject(Object.assign(new TypeError("fetch failed"), { cause: { code } }));
+  const stopping = { stopOnAbort: true, callTimeout: 0.2 };
+  for (const [code, sent] of [
+    ["ECONNREFUSED", false],
+    ["ECONNRESET", true],
+  ] as const) {
+    const asked: string[] = [];
+    const fetch = (_: unknown, init?: RequestInit) => {
+      asked.push((JSON.parse(init?.body as string) as { method: string }).method);
+      return failing(code);
+    };
+    using hero = connectHttp("http://h:1", { fetch, reconnect: { attempts: 100, minDelay: 0.05, maxDelay: 0.05 } });
+    const error = await failure(hero.jobs.create("1", { callTimeout: 0.2 }));
+    expect(error).toMatchObject({ name: "CallTimeout", sent });
+    expect(error.message).toMatch(sent ? /whether it was carried out is not known$/ : /it was not sent$/);
+    asked.length = 0;
+    const ran = await failure(hero.run("1", sent ? { stopOnAbort: false, callTimeout: 0.2 } : stopping));
+    expect(ran).toMatchObject({ name: "CallTimeout", sent });
+    expect(new Set(asked)).toEqual(new Set(["run_and_wait"]));
+  }
+});
+
+test("a call over HTTP that waits for a login without an answer was not sent", async () => {
+  const fetch = () => Promise.reject(Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNRESET" } }));
+  const login = async (call: (method: string, params: object) => Promise<unknown>) =>
+    call("fetch_nonce", { pubkey: "04" });
+  const reconnect = { attempts: 2, minDelay: 0.01 };
+  using hero = connectHttp("http://h:1", { fetch, login: login, reconnect });
+  expect(await failure(hero.run("1"))).toBeInstanceOf(ConnectionFailed);
+  using odd = connectHttp("http://h:1", {
+    fetch: () => Promise.resolve(new Response("<html>")),
+    login: login,
+  });
+  expect(await failure(odd.run("1"))).toBeInstanceOf(ProtocolError);
 });
