@@ -320,6 +320,19 @@ async def test_a_run_whose_wait_cannot_go_on_names_its_job(Hero: Any) -> None:
             assert isinstance(told.value.__cause__, errors.NotAuthenticated)
 
 
+async def test_a_run_whose_result_is_too_large_names_its_job(Hero: Any) -> None:
+    async def script(talk: Talk) -> None:
+        await talk.refuse(await talk.call(), errors.Code.WAIT_TIMEOUT, "it goes on", {"job_id": JOB, "status": "started"})
+        await talk.answer(await talk.call(), {"job_id": JOB, "output": "x" * 60_000})
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, max_size=50_000, **FAST) as hero:
+        with pytest.raises(errors.OutcomeUnknown, match=f"Job {JOB} was made") as told:
+            await hero.run("1", stop_on_cancel=True)
+    assert (told.value.method, told.value.params) == ("wait_job", {"job_id": JOB})
+    assert isinstance(told.value.__cause__, errors.AnswerTooLarge)
+
+
 async def test_a_server_that_closes_before_it_answers_is_told_by_its_reason(Hero: Any) -> None:
     async def expire(talk: Talk) -> None:
         await talk.socket.close(1008, "the token was revoked or has expired")
@@ -654,6 +667,36 @@ async def test_an_answer_that_is_too_large_is_that_of_one_call_and_the_others_go
     assert isinstance(stopped, errors.OutcomeUnknown) and "larger than 50000 bytes" in str(stopped)
     assert isinstance(nonce, errors.AnswerTooLarge)
     assert sorted(sent) == sorted(["run_and_wait", "get_status", "stop_job", "fetch_nonce", "run_and_wait", "get_status"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [('{"jsonrpc":"2.0","result":1}', errors.NotHero), ("<html>", errors.NotHero), ("x" * 60_000, errors.AnswerTooLarge), ("", None)],
+    ids=["of no call", "no JSON", "large", "large, of this call"],
+)
+async def test_an_answer_that_cannot_be_read_leaves_the_outcome_of_a_change_unknown(Hero: Any, answer: str, cause: Any) -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def script(talk: Talk) -> None:
+        await talk.answer(await talk.call(), "pong")
+        call = await talk.call()
+        sent.append(call["params"])
+        await talk.socket.send(answer) if answer else await talk.answer(call, "x" * 60_000)
+        await talk.socket.wait_closed()
+
+    cause = cause or errors.AnswerTooLarge
+    async with fake(script) as url, Hero(url, max_size=50_000, **FAST) as hero:
+        calls = {"create_job": hero.create_job, "run_and_wait": hero.run, "delete_job": hero.delete_job}
+        for method, call in calls.items():
+            await hero.ping()
+            with pytest.raises(errors.OutcomeUnknown, match="not known") as told:
+                await call(JOB)
+            assert isinstance(told.value.__cause__, cause) and str(told.value.__cause__) in str(told.value)
+            assert (told.value.method, told.value.params) == (method, sent[-1])
+            assert ("by the `idempotency_key`" in str(told.value)) == ("idempotency_key" in sent[-1]) == (method != "delete_job")
+        await hero.ping()
+        with pytest.raises(cause):
+            await hero.get_status(JOB)
 
 
 @pytest.mark.parametrize("size", [200, 70_000])

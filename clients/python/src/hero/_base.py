@@ -186,7 +186,8 @@ class ConnectError(Error):
 
 
 class NotHero(ConnectError):
-    """Another program answers at the address, or something in front of the hero server refuses the client."""
+    """Another program answers at the address, or something in front of the hero server refuses the client. Of a change
+    that was sent it is the cause of `OutcomeUnknown`."""
 
 
 class CallTimeout(Error):
@@ -201,8 +202,8 @@ class CallTimeout(Error):
 
 
 class OutcomeUnknown(Error):
-    """The connection broke during a change. It may have been carried out, so the client does not repeat it, or could not,
-    or was refused when it did; then the cause says why.
+    """The connection broke during a change, or what came in place of its answer cannot be read. It may have been carried
+    out, so the client does not repeat it, or could not, or was refused when it did; then the cause says why.
 
     Check the state on the server, then decide.
     """
@@ -216,7 +217,7 @@ class OutcomeUnknown(Error):
 
 
 class AnswerTooLarge(Error):
-    """An answer or an item was larger than `max_size`."""
+    """An answer or an item was larger than `max_size`. Of a change it is the cause of `OutcomeUnknown`."""
 
 
 class UnexpectedAnswer(Error):

@@ -11,7 +11,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from .. import errors
-from .call import Again, Keyed, Once, Options, Status, Wait, with_keys
+from .call import Again, Keyed, Once, Options, Repeat, Status, Wait, with_keys
 from .feed import Feed
 from .link import Link, Lost, Open, Unreachable, open_link
 from .login import Login
@@ -22,6 +22,9 @@ TRANSIENT = (errors.Code.RATE_LIMITED, errors.Code.STORE_UNAVAILABLE)
 
 FINAL = (errors.JobFailed, errors.JobStopped, errors.WaitTimeout, errors.IdempotencyReused)
 """Errors of a repeated create that are about what it created. Any other says nothing of the time before."""
+
+UNREAD = (errors.NotHero, errors.AnswerTooLarge, errors.UnexpectedAnswer)
+"""Errors of what came in place of an answer. They say nothing of the call."""
 
 MOST_EARLY = 1024
 """Maximum number of subscriptions whose items may arrive before the answer to their call was read."""
@@ -69,9 +72,7 @@ class Attempt:
         Raises an error of its own if an earlier attempt may have been carried out.
         """
         if self._sent and isinstance(self._again, Keyed) and not isinstance(error, errors.Closed):
-            what = f"{str(error) or repr(error)}. {self._method} had been sent before the connection broke, so whether it was carried out is not known"
-            what = f"{what}: by the `idempotency_key` in `params` it may be made again"
-            raise errors.OutcomeUnknown(what, self._method, self._params) from error
+            raise self._unknown(f"{str(error) or repr(error)}. {self._method} had been sent before the connection broke") from error
 
     def refused(self, refused: errors.RpcError) -> None:
         """Handles that the server answered with an error. Raises an error of its own as `ended` does."""
@@ -83,18 +84,28 @@ class Attempt:
         late.method, late.params = self._method, self._params
 
     def lost(self, lost: Lost, status: Status) -> None:
-        """Handles a lost connection. Raises an error if the call must not be repeated."""
+        """Handles a lost connection. Raises an error if the call must not be repeated.
+
+        That of a change says that its outcome is unknown, also if what came was no answer, or none that can be taken.
+        """
         self._losses += 1
         self._sent |= lost.sent
         if lost.error is not None:
+            if self._sent and not isinstance(self._again, Repeat) and isinstance(lost.error, UNREAD):
+                raise self._unknown(f"{lost.error}. {self._method} had been sent") from lost.error
             raise lost.error from None
         if status == "closed":
             raise closed() from None
         if lost.sent and isinstance(self._again, Once):
-            what = f"{lost.reason} while {self._method} was under way at {self._options.url}, so whether it was carried out is not known"
-            raise errors.OutcomeUnknown(
-                f"{what}. It is not sent again: look what is there, then decide", self._method, self._params
-            ) from None
+            raise self._unknown(f"{lost.reason} while {self._method} was under way at {self._options.url}") from None
+
+    def _unknown(self, what: str) -> errors.OutcomeUnknown:
+        """Returns the error of a call that was sent and is not sent again."""
+        if isinstance(self._again, Keyed):
+            then = ": by the `idempotency_key` in `params` it may be made again"
+        else:
+            then = ". It is not sent again: look what is there, then decide"
+        return errors.OutcomeUnknown(f"{what}, so whether it was carried out is not known{then}", self._method, self._params)
 
 
 class Session:

@@ -39,7 +39,8 @@ class Hero(Methods):
 
     This is the asyncio face; the other face is `hero`, with the same names. `with` or the first call connects. A broken
     connection is restored: reads, waits and creates (which have a key) are repeated, and subscriptions continue after
-    their last item. Any other change that may or may not have been carried out raises `OutcomeUnknown`.
+    their last item. Any other change that may or may not have been carried out raises `OutcomeUnknown`, and so
+    does a create whose connection does not come back, or whose answer cannot be read.
 
     Args:
         url: The address of the server: `ws://`, `wss://`, `http://`, `https://` or `unix:///path/hero.sock`. By default
@@ -167,8 +168,9 @@ class Hero(Methods):
         Raises:
             JobFailed: The job ended in error: see `kind`, `message`, `line`, `column`, `stack` and `data`.
             WaitTimeout: The wait timed out and the job goes on: `hero.job(error.job_id).wait()` continues to wait.
-            OutcomeUnknown: The connection broke and did not come back, or not for this caller: by `method` and `params`
-                the job can be waited for.
+            OutcomeUnknown: The connection broke and did not come back, or not for this caller, or what came in place of
+                the answer cannot be read, such as one above `max_size`. The job may run, or have run: by `method` and
+                `params` (with the key) it can be waited for.
             UnexpectedAnswer: The value is no `result_type`.
         """
         until = Until("run_and_wait", wait_timeout)
@@ -196,7 +198,7 @@ class Hero(Methods):
         """Waits for the end of a job whose id the caller does not know. So an error of the connection names it."""
         try:
             return await wait_for(self, job_id, until, context_id)
-        except (errors.ConnectError, errors.NotAuthenticated) as gone:
+        except (errors.ConnectError, errors.NotAuthenticated, errors.AnswerTooLarge) as gone:
             what = f"{gone}. Job {job_id} was made, and its end is not known: by the parameters in `params` it can be waited for"
             raise errors.OutcomeUnknown(what, "wait_job", given({"job_id": job_id, "context_id": context_id})) from gone
 
