@@ -246,10 +246,11 @@ impl Address {
         let place: http::Uri = format!("ws://{rest}").parse().map_err(|error: http::uri::InvalidUri| bad(error.to_string()))?;
         let host = place.host().ok_or_else(|| bad("the host is missing".to_owned()))?;
         let authority = format!("{host}:{}", place.port_u16().unwrap_or(if scheme == "wss" { 443 } else { 80 }));
+        let dialled = dial(url, &authority, self.connect);
         if scheme != "wss" {
-            return Ok((Box::new(dial(url, &authority, self.connect).await?), self.url.clone()));
+            return Ok((Box::new(dialled.await?), self.url.clone()));
         }
-        let opened = timeout(self.connect, self.trust.connect(url, host, &authority)).await;
+        let opened = timeout(self.connect, self.trust.connect(url, host, dialled)).await;
         let stream = opened.map_err(|_| Error::Silent { url: url.to_owned(), after: self.connect })??;
         // The handshake on this stream is the same as without TLS.
         Ok((Box::new(stream), place.to_string()))

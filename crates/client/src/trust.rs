@@ -52,8 +52,14 @@ impl Trust {
         Ok(roots)
     }
 
-    /// Connects to `authority` (`host:port`), and verifies the server's certificate.
-    pub(super) async fn connect(&self, url: &str, host: &str, authority: &str) -> Result<TlsStream<TcpStream>, Error> {
+    /// Encrypts what `dialled` connects, and verifies the server's certificate. Nobody is dialled with authorities that
+    /// cannot be used.
+    pub(super) async fn connect(
+        &self,
+        url: &str,
+        host: &str,
+        dialled: impl Future<Output = Result<TcpStream, Error>>,
+    ) -> Result<TlsStream<TcpStream>, Error> {
         let untrusted = |reason: String| Error::Untrusted { url: url.to_owned(), reason };
         let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let name = ServerName::try_from(name).map_err(|error| Error::Address { url: url.to_owned(), reason: error.to_string() })?;
@@ -62,16 +68,12 @@ impl Trust {
         let builder = builder.map_err(|error| untrusted(error.to_string()))?;
         let mut config = builder.with_root_certificates(self.roots()?).with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        let unreachable = |error: std::io::Error| Error::Unreachable { url: url.to_owned(), reason: error.to_string() };
-        let socket = TcpStream::connect(authority).await.map_err(unreachable)?;
-        // Calls are small and wait for their answers. A failure here does no harm.
-        let _ = socket.set_nodelay(true);
-        TlsConnector::from(Arc::new(config)).connect(name, socket).await.map_err(|error| match error.get_ref() {
+        TlsConnector::from(Arc::new(config)).connect(name, dialled.await?).await.map_err(|error| match error.get_ref() {
             Some(inner) if matches!(inner.downcast_ref(), Some(rustls::Error::InvalidMessage(_))) => {
                 Error::Address { url: url.to_owned(), reason: "what answers there speaks no TLS; use ws://".to_owned() }
             }
             Some(inner) if inner.is::<rustls::Error>() => untrusted(explained(inner.to_string())),
-            _ => unreachable(error),
+            _ => Error::Unreachable { url: url.to_owned(), reason: error.to_string() },
         })
     }
 }

@@ -112,6 +112,21 @@ async fn silent_addresses_of_one_name_share_the_time_limit() {
     assert_eq!(dialled.unwrap().peer_addr().unwrap(), there[1]);
 }
 
+#[tokio::test]
+async fn with_tls_too_a_silent_address_leaves_the_next_its_share_of_the_time() {
+    let (first, listener) = (silent().await, tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap());
+    let there = [first.2, listener.local_addr().unwrap()];
+    tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let _ = tokio::io::AsyncWriteExt::write_all(&mut socket, b"-ERR unknown command\r\n").await;
+    });
+    let limit = Duration::from_secs(2);
+    let dialled = dial_one("wss://h", &there, Instant::now() + limit, limit);
+    let opened = timeout(limit, Trust::Machine.connect("wss://h", "h", dialled)).await.unwrap();
+    // The second address answers, though without TLS.
+    assert!(matches!(&opened, Err(Error::Address { reason, .. }) if reason.contains("speaks no TLS")), "{:?}", opened.map(drop));
+}
+
 #[test]
 fn an_address_means_the_same_in_each_client() {
     #[derive(serde::Deserialize)]
