@@ -82,14 +82,15 @@ impl Client {
     ///
     /// If the connection is lost before the answer comes, the call is made again if its definition (`x-repeatable`) and
     /// an `idempotency_key` among the parameters allow that; otherwise this fails with [`Error::Unknown`], and also if a
-    /// call with a key is refused when it is made again. If the future is dropped, the answer is lost, but the call may
-    /// still be executed.
+    /// call with a key is refused when it is made again, or if what comes in place of the answer cannot be read. If the
+    /// future is dropped, the answer is lost, but the call may still be executed.
     pub async fn call<C: Call>(&self, call: &C) -> Result<C::Output, Error> {
         self.call_named(C::NAME, call).await
     }
 
     /// Like [`Client::call`], for a call for which the server waits up to `wait`. `call` gets the remaining time. The
-    /// client also stops looking for a server that is away after that time ([`Error::WaitedOut`]).
+    /// client also stops looking for a server that is away after that time ([`Error::WaitedOut`], and of a call that was
+    /// sent and creates something [`Error::Unknown`]).
     pub async fn call_waiting<C: Call>(&self, wait: Duration, call: impl Fn(Seconds) -> C) -> Result<C::Output, Error> {
         self.call_named_waiting(wait, C::NAME, call).await
     }
@@ -134,8 +135,8 @@ impl Client {
                 Ok(()) => match attempts.wire.call(method, params, limit).await {
                     Ok(answer) => return Ok(answer),
                     Err(lost @ Error::Closed(_)) => attempts.again(lost, Repeat::of(method, &request()?.0)).await?,
-                    Err(error @ (Error::Timeout { .. } | Error::LoggedOut { .. })) => {
-                        return Err(Attempts::unanswered(error, Repeat::of(method, &request()?.0)));
+                    Err(error @ (Error::Timeout { .. } | Error::LoggedOut { .. } | Error::Foreign(_) | Error::AnswerTooLarge { .. })) => {
+                        return Err(attempts.unanswered(error, Repeat::of(method, &request()?.0)));
                     }
                     Err(error) => return Err(attempts.refused(error)),
                 },
@@ -201,7 +202,7 @@ struct Attempts<'a> {
     wire: Arc<Wire>,
     sent: Instant,
     lost: u32,
-    /// The idempotency keys that it was sent with, on a connection that was lost before its answer.
+    /// The idempotency keys that it was sent with, if it may have been executed without an answer.
     keys: Vec<String>,
 }
 
@@ -239,13 +240,20 @@ impl<'a> Attempts<'a> {
 
     /// Returns the error of a call that is not sent again, because the connection did not come back.
     fn given_up(&self, error: Error) -> Error {
-        if self.keys.is_empty() || matches!(error, Error::WaitedOut { .. }) { error } else { self.unknown(error) }
+        if self.keys.is_empty() { error } else { self.unknown(error) }
     }
 
-    /// Returns the error of a call that was sent and has no answer, with the keys that it was sent with.
-    fn unanswered(mut error: Error, repeat: Repeat) -> Error {
-        if let (Error::Timeout { keys, .. } | Error::LoggedOut { keys, .. }, Repeat::Keyed(sent)) = (&mut error, repeat) {
-            *keys = sent;
+    /// Returns the error of a call that was sent and has no answer, or none that can be read, with the keys that it was
+    /// sent with.
+    fn unanswered(&mut self, mut error: Error, repeat: Repeat) -> Error {
+        match repeat {
+            Repeat::Always => return error,
+            Repeat::Keyed(keys) => self.keys = keys,
+            Repeat::Never => {}
+        }
+        match &mut error {
+            Error::Timeout { keys, .. } | Error::LoggedOut { keys, .. } => keys.clone_from(&self.keys),
+            _ => return self.unknown(error),
         }
         error
     }

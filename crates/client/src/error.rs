@@ -134,18 +134,21 @@ pub enum Error {
     /// The connection ended, and did not come back. The request changes nothing, or was never sent.
     #[error("the connection to the server was lost: {0}")]
     Closed(String),
-    /// The connection ended before the answer came, and the call may have been executed. It was not sent again, because
-    /// that might execute it twice, or because the connection did not come back; or it was refused when it was sent again.
+    /// The connection ended before an answer came that this client can read, and the call may have been executed. It was
+    /// not sent again, because that might execute it twice, or because the connection did not come back in time; or it
+    /// was refused when it was sent again.
     #[error("the connection to the server was lost before the answer to {method} came, so whether it was done is not known: {why}")]
     Unknown {
         /// The method called.
         method: String,
-        /// The reason why the connection ended, or did not come back, or why the call was refused.
+        /// The reason why the connection ended, or did not come back, or why the call was refused; or what came in place
+        /// of the answer.
         why: String,
         /// The idempotency keys that the call was sent with. The same call with the same keys is executed once.
         keys: Vec<String>,
     },
-    /// The peer sent something other than JSON-RPC, so it is not a hero server. The connection has ended.
+    /// The peer sent something other than JSON-RPC, so it is not a hero server. The connection has ended. A call that
+    /// changes something, and was sent, fails with [`Error::Unknown`] instead.
     #[error("what answers there is no hero server: {0}")]
     Foreign(String),
     /// The answer did not come in time. Whether the call was executed is unknown.
@@ -158,7 +161,8 @@ pub enum Error {
         /// The idempotency keys that the call was sent with. The same call with the same keys is executed once.
         keys: Vec<String>,
     },
-    /// The wait timed out while the server was away. Started jobs go on.
+    /// The wait timed out while the server was away. The call only waits, so what it waits for goes on, or it was never
+    /// sent. One that was sent and creates something fails with [`Error::Unknown`] instead.
     #[error("the server was away when the wait of {} s ran out", (after.as_secs_f64() * 1000.0).round() / 1000.0)]
     WaitedOut {
         /// The maximum wait.
@@ -174,7 +178,8 @@ pub enum Error {
         /// The maximum size.
         limit: usize,
     },
-    /// The server sent more than this client accepts, as the answer to a call or as an item. The connection has ended.
+    /// The server sent more than this client accepts, as the answer to a call or as an item. The connection has ended. A
+    /// call that changes something, and was sent, fails with [`Error::Unknown`] instead.
     #[error("what the server sent has {size} bytes or more, and this client takes {limit}; ask for less at once")]
     AnswerTooLarge {
         /// The minimum size of the message.
@@ -237,7 +242,7 @@ impl Error {
         }
     }
 
-    /// True if a wait timed out and the job or flow goes on.
+    /// True if a wait timed out, and the job or flow goes on that was waited for.
     pub fn is_wait_run_out(&self) -> bool {
         matches!(self, Self::WaitedOut { .. }) || self.has_code(code::WAIT_RAN_OUT)
     }

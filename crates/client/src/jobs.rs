@@ -65,6 +65,10 @@ impl Client {
     }
 
     /// Creates and starts a job, and waits for its end, at most `wait`.
+    ///
+    /// If the answer does not come, or cannot be read, this fails with [`Error::Unknown`], [`Error::Timeout`] or
+    /// [`Error::LoggedOut`]: whether the job runs is unknown. The same call with the key in `keys` as the `idempotency_key`
+    /// of `spec` runs no second one.
     pub async fn run_and_wait(&self, spec: &JobSpec, wait: Duration) -> Result<JobResult, Error> {
         let (begun, spec) = (tokio::time::Instant::now(), &*self.keyed(spec, |spec| &mut spec.idempotency_key));
         let first = wait.min(LONGEST_WAIT);

@@ -135,6 +135,52 @@ async fn a_create_without_an_answer_tells_its_keys() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_cannot_be_read_leaves_the_outcome_of_a_change_unknown_and_that_of_a_read_is_told_as_it_is() {
+    let (odd, url) = Odd::new().await;
+    let serving = tokio::spawn(async move {
+        for answer in [r#"{"jsonrpc":"2.0","result":1}"#.to_owned(), "<html>".to_owned(), "x".repeat(65 << 20)] {
+            for _ in ["create_job", "delete_job", "get_status"] {
+                let mut socket = odd.accept().await;
+                let (id, _) = asked(&mut socket).await;
+                self::answer(&mut socket, id, json!("pong")).await;
+                asked(&mut socket).await;
+                // The client ends it where it sees what comes.
+                let _ = socket.send(Message::Text(answer.clone().into())).await;
+                while socket.next().await.is_some_and(|message| message.is_ok()) {}
+            }
+        }
+    });
+    let client = client(&url).await;
+    for _ in 0..3 {
+        client.ping().await.unwrap();
+        let error = client.create_job(&keyed()).await.unwrap_err();
+        assert!(matches!(&error, Error::Unknown { method, keys, .. } if method == "create_job" && keys == &["k1"]), "{error:?}");
+        client.ping().await.unwrap();
+        let error = client.delete_job(CONTEXT, &first_id()).await.unwrap_err();
+        assert!(matches!(&error, Error::Unknown { method, keys, .. } if method == "delete_job" && keys.is_empty()), "{error:?}");
+        client.ping().await.unwrap();
+        let error = client.get_status(CONTEXT, &first_id()).await.unwrap_err();
+        assert!(matches!(error, Error::Foreign(_) | Error::AnswerTooLarge { .. }), "{error:?}");
+    }
+    serving.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_was_sent_and_whose_wait_ends_without_its_server_is_not_said_to_go_on() {
+    let (odd, url) = Odd::new().await;
+    tokio::spawn(async move {
+        let mut socket = odd.accept().await;
+        asked(&mut socket).await;
+        // Here it ends, and takes no connection any more.
+    });
+    let client = client(&url).await;
+    let error = client.run_and_wait(&spec("1"), Duration::from_millis(300)).await.unwrap_err();
+    // The client made the key, and nobody else has it.
+    let is_unknown = matches!(&error, Error::Unknown { method, keys, .. } if method == "run_and_wait" && keys.len() == 1);
+    assert!(is_unknown && !error.is_wait_run_out() && error.to_string().contains("was away when the wait"), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_subscription_goes_on_after_a_server_with_too_many_calls() {
     let (odd, url) = Odd::new().await;
     let serving = tokio::spawn(async move {

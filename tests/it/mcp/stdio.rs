@@ -7,7 +7,9 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use rmcp::model::{ReadResourceRequestParams, ResourceContents};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
+use tokio_tungstenite::accept_async;
 
 use super::*;
 use crate::support::{Process, free_ports, hero, until};
@@ -181,6 +183,20 @@ async fn what_is_cancelled_or_waited_out_while_its_server_is_away_does_not_run_w
     assert_eq!(jobs["jobs"].as_array().unwrap().len(), 1, "{jobs}");
     assistant.close().await;
     server.stop().await;
+}
+
+#[tokio::test]
+async fn a_run_with_a_key_whose_server_does_not_come_back_is_not_told_as_one_that_goes_on() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (_child, assistant) = assistant(&format!("ws://{}", listener.local_addr().unwrap())).await;
+    tokio::spawn(async move {
+        let mut socket = accept_async(listener.accept().await.unwrap().0).await.unwrap();
+        // Here it ends with the first call, and takes no connection any more.
+        socket.next().await.unwrap().unwrap();
+    });
+    let told = assistant.refusal("run_and_wait", json!({"script": "1", "wait_timeout": 0.5, "idempotency_key": "k"})).await;
+    assert!(told.contains("whether it was done is not known") && told.contains("look what became of it"), "{told}");
+    assistant.close().await;
 }
 
 #[tokio::test]
