@@ -141,6 +141,8 @@ pub(super) fn advice(
 
 /// For users whom the server, or a proxy in front of it, does not know.
 const TOKEN: &str = "set HERO_TOKEN to a token that is taken there; the operator makes one for you with `hero token create`";
+/// For users who do not know whether what they asked for was done.
+const LOOK: &str = "look what became of it before you repeat it; jobs that were started go on";
 /// For users whose token was refused.
 const OTHER_TOKEN: &str =
     "the token in HERO_TOKEN is unknown there, was revoked or has expired; the operator makes another with `hero token create`";
@@ -191,8 +193,9 @@ fn of(error: &client::Error) -> Option<String> {
         }
         client::Error::Foreign(_) | client::Error::Refused { .. } => "check that the address is that of a hero server".to_owned(),
         client::Error::Redirected { .. } => "name the server itself with --server or HERO_SERVER; whoever it sends to would get the script and the token".to_owned(),
+        client::Error::LoggedOut { method: Some(_), .. } => format!("{TOKEN}; {LOOK}"),
         client::Error::LoggedOut { .. } => format!("{TOKEN}; jobs that were started go on"),
-        client::Error::Unknown { .. } => "look what became of it before you repeat it; jobs that were started go on".to_owned(),
+        client::Error::Unknown { .. } => LOOK.to_owned(),
         client::Error::AnswerTooLarge { .. } => "ask for less at once, such as with a smaller --limit".to_owned(),
         client::Error::Closed(_) => "look whether the server still runs; jobs that were started go on".to_owned(),
         client::Error::TooLarge { .. } => "make it smaller, or start the server with a larger --max-request".to_owned(),
@@ -272,6 +275,18 @@ mod tests {
             without("the queue is paused; resume_queue has it served again"),
             "the queue is paused; resume_queue has it served again"
         );
+    }
+
+    #[test]
+    fn who_is_logged_out_during_a_change_is_told_to_look_what_became_of_it() {
+        let of = |method: Option<&str>| {
+            let error = client::Error::LoggedOut { why: "it has ended".to_owned(), method: method.map(str::to_owned), keys: Vec::new() };
+            (advice(&error, None, None, None).unwrap(), error.to_string())
+        };
+        let (advice, told) = of(Some("create_job"));
+        assert!(advice.contains(LOOK) && told.ends_with("whether create_job was done is not known"), "{told}; {advice}");
+        let (advice, told) = of(None);
+        assert!(!advice.contains(LOOK) && advice.ends_with("go on") && told.ends_with("it has ended"), "{told}; {advice}");
     }
 
     #[test]

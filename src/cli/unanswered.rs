@@ -47,11 +47,14 @@ pub(super) async fn explained(error: anyhow::Error, command: &str, address: &str
         client::Error::Unknown { method, why, .. } => {
             (method, None, format!("the connection to the server was lost before `{command}` had its answer: {why}"))
         }
+        client::Error::LoggedOut { method: Some(method), why, .. } => {
+            (method, None, format!("the server closed the connection before `{command}` had its answer: {why}"))
+        }
         _ => return error,
     };
     let told = match (&ready, client) {
         (Some(Err(why)), _) => format!("the server is not ready: {why}"),
-        (_, client::Error::Unknown { .. }) => what,
+        (_, client::Error::Unknown { .. } | client::Error::LoggedOut { .. }) => what,
         (Some(Ok(())), _) => format!("the server says that it is ready, but {what}"),
         (None, _) => format!("the server does not answer: {what}"),
     };
@@ -90,6 +93,12 @@ mod tests {
             "the connection to the server was lost before `hero run` had its answer: it ended; the job could not be created, or it is not known \
              whether it was"
         );
+        let method = Some("delete_job".to_owned());
+        let logged_out = client::Error::LoggedOut { why: "the token has ended".into(), method, keys: Vec::new() };
+        let alone = told(logged_out.into()).await;
+        let said =
+            "the server closed the connection before `hero run` had its answer: the token has ended; whether it was done is not known";
+        assert_eq!(alone, said);
         let stored = told(anyhow::Error::from(lost()).context("job 1 is stored")).await;
         assert_eq!(stored, "job 1 is stored: the connection to the server was lost before `hero run` had its answer: it ended");
     }

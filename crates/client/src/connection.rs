@@ -252,7 +252,11 @@ impl<'a> Attempts<'a> {
             Repeat::Never => {}
         }
         match &mut error {
-            Error::Timeout { keys, .. } | Error::LoggedOut { keys, .. } => keys.clone_from(&self.keys),
+            Error::Timeout { keys, .. } => keys.clone_from(&self.keys),
+            Error::LoggedOut { method, keys, .. } => {
+                *method = Some(self.method.to_owned());
+                keys.clone_from(&self.keys);
+            }
             _ => return self.unknown(error),
         }
         error

@@ -122,12 +122,13 @@ pub enum Error {
     /// The server answered with an error.
     #[error(transparent)]
     Rpc(#[from] RpcError),
-    /// The server has closed the connection, because the token that opened it has ended. Whether the call was executed
-    /// is unknown.
-    #[error("the server closed the connection: {why}")]
+    /// The server has closed the connection, because the token that opened it has ended.
+    #[error("the server closed the connection: {why}{}", outcome(method.as_deref()))]
     LoggedOut {
         /// The reason that the server gave.
         why: String,
+        /// The method of a call that was sent, had no answer, and changes something. Whether it was executed is unknown.
+        method: Option<String>,
         /// The idempotency keys that the call was sent with. The same call with the same keys is executed once.
         keys: Vec<String>,
     },
@@ -261,6 +262,11 @@ impl Error {
 /// Adds an example of an address to what is wrong with one, unless that has its own.
 fn example(reason: &str) -> &'static str {
     if reason.contains("such as") { "" } else { " (such as ws://127.0.0.1:8700)" }
+}
+
+/// What is known of a call without an answer that changes something.
+fn outcome(method: Option<&str>) -> String {
+    method.map(|method| format!("; whether {method} was done is not known")).unwrap_or_default()
 }
 
 /// A JSON-RPC error object.

@@ -158,7 +158,7 @@ fn ended(error: &WireError) -> Error {
             Some(WsError::Closed(end)) => {
                 let why = end.descr.as_deref().unwrap_or_default();
                 match (end.code, why) {
-                    why if why == LOGGED_OUT => Error::LoggedOut { why: why.1.to_owned(), keys: Vec::new() },
+                    why if why == LOGGED_OUT => Error::LoggedOut { why: why.1.to_owned(), method: None, keys: Vec::new() },
                     (GOING_AWAY, _) => Error::Closed("it shuts down".to_owned()),
                     (code, "") => Error::Closed(format!("it closed it with code {code}")),
                     (code, why) => Error::Closed(format!("it closed it with code {code}: {why}")),

@@ -131,7 +131,8 @@ async fn a_create_without_an_answer_tells_its_keys() {
     let error = client.call_named_within::<Value>(Duration::from_millis(100), "create_job", params()).await.unwrap_err();
     assert!(matches!(&error, Error::Timeout { method, keys, .. } if method == "create_job" && keys == &["k1"]), "{error:?}");
     let error = client.create_job(&keyed()).await.unwrap_err();
-    assert!(matches!(&error, Error::LoggedOut { why, keys } if why == LOGGED_OUT.1 && keys == &["k1"]), "{error:?}");
+    let told = matches!(&error, Error::LoggedOut { why, method: Some(method), keys } if why == LOGGED_OUT.1 && method == "create_job" && keys == &["k1"]);
+    assert!(told && error.to_string().ends_with("whether create_job was done is not known"), "{error:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
