@@ -10,7 +10,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::process::Pid;
 
 use super::files::{FilesAnswer, FilesRequest, TooMany, look_at_files};
-use super::hold::{Hold, LONGEST_STOP, Missed, Outcome};
+use super::hold::{Completeness, Hold, LONGEST_STOP, Missed};
 use super::look::Look;
 use super::memory::{Memory, Sums, too_much};
 use super::process::{Process, descriptors};
@@ -113,7 +113,7 @@ struct MemoryRequest {
 struct MemoryAnswer {
     sums: Sums,
     removed: Removed,
-    outcome: Outcome,
+    completeness: Completeness,
 }
 
 impl Checks {
@@ -134,7 +134,7 @@ impl Checks {
             });
             let sums = if is_awaited() { memory.sums(rest, || hold.go_on_in_time()) } else { Sums::default() };
             hold.end();
-            MemoryAnswer { sums, removed: memory.removed(), outcome: hold.outcome(sums.is_whole) }
+            MemoryAnswer { sums, removed: memory.removed(), completeness: hold.completeness(sums.is_whole) }
         })
     }
 
@@ -241,7 +241,7 @@ impl Checks {
                 Err(_) if !answer.sums.is_divided => self.memory.hurry(),
                 checked => checked?,
             }
-            if self.last.missed_memory.note(answer.outcome) {
+            if self.last.missed_memory.note(answer.completeness) {
                 return Err(Exceeded::Hidden);
             }
         }
@@ -257,7 +257,7 @@ impl Checks {
             (TooMany::WithMapped, None) => self.last.doubted_until = Some(self.memory.number() + 1),
             (TooMany::No, _) => self.last.doubted_until = None,
         }
-        if self.last.missed_files.note(answer.outcome) {
+        if self.last.missed_files.note(answer.completeness) {
             return Err(Exceeded::Hidden);
         }
         // One may have been about to become another program. Or each starts the next, which inherits what it has open.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::disk::Files;
-use super::hold::{Hold, Outcome};
+use super::hold::{Completeness, Hold};
 use super::memory::too_much;
 use super::open::Open;
 use super::processes::Processes;
@@ -25,7 +25,7 @@ pub(super) struct FilesAnswer {
     pub(super) hidden: Option<i32>,
     /// It is whole if all processes were looked at, and all files were counted wherever they were moved. The latter is not
     /// asked while nobody runs: somebody honest may move files all the time, and is not to be ended for it.
-    pub(super) outcome: Outcome,
+    pub(super) completeness: Completeness,
 }
 
 /// Whether there are too many files.
@@ -81,7 +81,7 @@ pub(super) fn look_at_files(request: &FilesRequest, is_awaited: &dyn Fn() -> boo
     // It ends at once when it has found too much.
     let is_whole = is_settled && (is_whole || found != TooMany::No || too_much(open.memory, request.of_one).is_some());
     let Open { memory, hidden, removed, .. } = open;
-    FilesAnswer { memory, too_many: found, hidden, removed, outcome: hold.outcome(is_whole) }
+    FilesAnswer { memory, too_many: found, hidden, removed, completeness: hold.completeness(is_whole) }
 }
 
 #[cfg(test)]
@@ -122,7 +122,7 @@ mod tests {
         let request = FilesRequest { processes, stops: false, directory, mapped: Arc::default(), of_one: u64::MAX };
         let answer = look_at_files(&request, &is_awaited);
         assert!(answer.removed.get(&id).is_some_and(|bytes| *bytes >= 1 << 20), "{:?}", answer.removed);
-        assert_eq!((answer.outcome, answer.too_many), (Outcome::Whole, TooMany::No));
+        assert_eq!((answer.completeness, answer.too_many), (Completeness::Whole, TooMany::No));
         let mut second = second.take().unwrap();
         second.kill().unwrap();
         second.wait().unwrap();

@@ -37,7 +37,7 @@ enum Held {
 
 /// How much a look has seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum Completeness {
     /// Everything.
     Whole,
     /// It may have missed something.
@@ -101,14 +101,14 @@ impl<'a> Hold<'a> {
         self.held == Held::Stopped
     }
 
-    /// The outcome of a look that has ended, and saw all that was there at some time.
-    pub(super) fn outcome(&self, is_whole: bool) -> Outcome {
+    /// How complete a look was that has ended. `is_whole` says whether it saw all that was there at some time.
+    pub(super) fn completeness(&self, is_whole: bool) -> Completeness {
         match self.held {
-            Held::Not(Unstopped::Evaded) => Outcome::Evaded,
-            _ if is_whole => Outcome::Whole,
-            Held::Free => Outcome::Missed,
-            Held::Stopped => Outcome::Evaded,
-            Held::Not(Unstopped::TooShort) => Outcome::TooShort,
+            Held::Not(Unstopped::Evaded) => Completeness::Evaded,
+            _ if is_whole => Completeness::Whole,
+            Held::Free => Completeness::Missed,
+            Held::Stopped => Completeness::Evaded,
+            Held::Not(Unstopped::TooShort) => Completeness::TooShort,
         }
     }
 }
@@ -129,13 +129,13 @@ impl Missed {
         self.looks >= MOST_MISSED
     }
 
-    /// Notes the outcome of a look. Returns true if the processes evade looks.
-    pub(super) fn note(&mut self, outcome: Outcome) -> bool {
-        (self.looks, self.evaded) = match outcome {
-            Outcome::Whole => (0, 0),
-            Outcome::Missed => (self.looks + 1, self.evaded),
-            Outcome::Evaded => (0, self.evaded + 1),
-            Outcome::TooShort => (0, self.evaded),
+    /// Notes how complete a look was. Returns true if the processes evade looks.
+    pub(super) fn note(&mut self, completeness: Completeness) -> bool {
+        (self.looks, self.evaded) = match completeness {
+            Completeness::Whole => (0, 0),
+            Completeness::Missed => (self.looks + 1, self.evaded),
+            Completeness::Evaded => (0, self.evaded + 1),
+            Completeness::TooShort => (0, self.evaded),
         };
         self.evaded >= MOST_EVADED
     }
@@ -200,11 +200,11 @@ mod tests {
         let processes = parent.processes();
         let mut held = hold(&processes);
         assert!(held.end() && held.has_held() && !held.is_stopped());
-        assert_eq!([true, false].map(|is_whole| held.outcome(is_whole)), [Outcome::Whole, Outcome::Evaded]);
+        assert_eq!([true, false].map(|is_whole| held.completeness(is_whole)), [Completeness::Whole, Completeness::Evaded]);
         let mut continued = hold(&processes);
         parent.continue_child();
         assert!(!continued.end() && !continued.has_held());
-        assert_eq!([true, false].map(|is_whole| continued.outcome(is_whole)), [Outcome::Evaded; 2]);
+        assert_eq!([true, false].map(|is_whole| continued.completeness(is_whole)), [Completeness::Evaded; 2]);
     }
 
     #[test]
@@ -218,12 +218,12 @@ mod tests {
         short.stop.as_mut().unwrap().until = is_over();
         short.go_on_in_time();
         assert!(!short.is_stopped() && !short.end() && !short.has_held());
-        assert_eq!([true, false].map(|is_whole| short.outcome(is_whole)), [Outcome::Whole, Outcome::TooShort]);
+        assert_eq!([true, false].map(|is_whole| short.completeness(is_whole)), [Completeness::Whole, Completeness::TooShort]);
         let mut continued = hold(&processes);
         parent.continue_child();
         continued.stop.as_mut().unwrap().until = is_over();
         continued.go_on_in_time();
-        assert!(!continued.is_stopped() && continued.outcome(true) == Outcome::Evaded);
+        assert!(!continued.is_stopped() && continued.completeness(true) == Completeness::Evaded);
     }
 
     #[test]
@@ -233,32 +233,32 @@ mod tests {
         for (processes, stops, is_awaited) in [(&below, false, true), (&below, true, false), (&these, true, true)] {
             let mut free = Hold::of(processes, stops, &|| is_awaited);
             assert!(!free.is_stopped() && !free.end() && !free.has_held());
-            assert_eq!([true, false].map(|is_whole| free.outcome(is_whole)), [Outcome::Whole, Outcome::Missed]);
+            assert_eq!([true, false].map(|is_whole| free.completeness(is_whole)), [Completeness::Whole, Completeness::Missed]);
         }
     }
 
-    fn stopped_looks(outcome: Outcome) -> (Vec<bool>, Option<usize>) {
+    fn stopped_looks(completeness: Completeness) -> (Vec<bool>, Option<usize>) {
         let (mut missed, mut stops) = (Missed::default(), Vec::new());
         let evaded_at = (1..=30).find(|_| {
             stops.push(missed.stops());
-            missed.note(if missed.stops() { outcome } else { Outcome::Missed })
+            missed.note(if missed.stops() { completeness } else { Completeness::Missed })
         });
         (stops, evaded_at)
     }
 
     #[test]
     fn processes_are_stopped_seldom_and_evade_only_if_they_do_always() {
-        let (stops, evaded_at) = stopped_looks(Outcome::Evaded);
+        let (stops, evaded_at) = stopped_looks(Completeness::Evaded);
         assert_eq!((&stops[..7], evaded_at), (&[false, false, true, false, false, true, false][..], Some(15)));
         let mut missed = Missed { looks: 1, evaded: MOST_EVADED - 1 };
-        assert!(!missed.note(Outcome::Whole) && !missed.note(Outcome::Evaded));
+        assert!(!missed.note(Completeness::Whole) && !missed.note(Completeness::Evaded));
     }
 
     #[test]
     fn a_stop_that_was_too_short_proves_nothing_and_takes_nothing_back() {
-        let (stops, evaded_at) = stopped_looks(Outcome::TooShort);
+        let (stops, evaded_at) = stopped_looks(Completeness::TooShort);
         assert_eq!((&stops[..4], evaded_at), (&[false, false, true, false][..], None));
         let mut missed = Missed { looks: 0, evaded: MOST_EVADED - 1 };
-        assert!(!missed.note(Outcome::TooShort) && missed.note(Outcome::Evaded));
+        assert!(!missed.note(Completeness::TooShort) && missed.note(Completeness::Evaded));
     }
 }

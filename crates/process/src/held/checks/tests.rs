@@ -19,7 +19,7 @@ fn held_up(overdue: Duration, hopeless: Duration) -> (mpsc::Sender<()>, Checks) 
     let (sender, ends) = mpsc::channel::<()>();
     let checks = Checks::with(overdue, hopeless, move |_, _| {
         let _ = ends.recv();
-        MemoryAnswer { sums: Sums::default(), removed: Removed::new(), outcome: Outcome::Whole }
+        MemoryAnswer { sums: Sums::default(), removed: Removed::new(), completeness: Completeness::Whole }
     });
     (sender, checks.unwrap())
 }
@@ -27,7 +27,7 @@ fn held_up(overdue: Duration, hopeless: Duration) -> (mpsc::Sender<()>, Checks) 
 /// What a look finds if there are no files.
 fn nothing() -> FilesAnswer {
     let (removed, too_many) = (Removed::new(), TooMany::No);
-    FilesAnswer { memory: 0, removed, too_many, hidden: None, outcome: Outcome::Whole }
+    FilesAnswer { memory: 0, removed, too_many, hidden: None, completeness: Completeness::Whole }
 }
 
 /// Counts what is below a process until something is exceeded.
@@ -99,7 +99,7 @@ fn who_is_asked_to_end_goes_on_first_and_is_not_stopped_any_more() {
         while hold.is_stopped() && is_awaited() {
             thread::yield_now();
         }
-        MemoryAnswer { sums: Sums::default(), removed: Removed::new(), outcome: Outcome::Missed }
+        MemoryAnswer { sums: Sums::default(), removed: Removed::new(), completeness: Completeness::Missed }
     });
     let (mut shell, mut checks) = (shell(), checks.unwrap());
     let next = |checks: &mut Checks| {
@@ -183,7 +183,7 @@ fn memory_that_forks_share_is_divided_before_it_is_too_much() {
             sums = Sums { is_divided: true, is_whole: true, ..Sums::default() };
             let _ = divided.send(());
         }
-        MemoryAnswer { sums, removed: Removed::new(), outcome: Outcome::Whole }
+        MemoryAnswer { sums, removed: Removed::new(), completeness: Completeness::Whole }
     });
     let (mut shell, mut checks) = (shell(), checks.unwrap());
     checks.begin(1 << 20, None);
