@@ -12,7 +12,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, Interest};
+use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 use tokio::process::Child as Process;
 use tokio::sync::oneshot;
@@ -203,6 +203,8 @@ impl Child {
                 }
                 Err(error) => return Err(self.broke(&error.to_string()).await),
             }
+            // A read of less than there is room for tells tokio that nothing is left, which saves the question for each job.
+            let (mut from_engine, to_engine) = self.socket.split();
             tokio::select! {
                 biased;
                 () = stop.cancelled(), if !stopping => {
@@ -218,16 +220,10 @@ impl Child {
                 }
                 () = self.outbox.is_stuck() => return Err(self.broke("it does not read its answer").await),
                 answer = answered(&mut answering) => self.say_answer(answer),
-                ready = self.socket.ready(if self.outbox.is_empty() { Interest::READABLE } else { Interest::READABLE | Interest::WRITABLE }) => {
-                    // Reading and writing must not wait for each other: an engine that writes much reads nothing until
-                    // its output is read.
-                    if ready.is_ok_and(|ready| ready.is_writable()) {
-                        self.outbox.write(&self.socket);
-                    }
-                    let read = self.socket.try_read_buf(self.inbox.room());
-                    if matches!(&read, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
-                        continue;
-                    }
+                // Reading and writing must not wait for each other: an engine that writes much reads nothing until its
+                // output is read.
+                _ = to_engine.writable(), if !self.outbox.is_empty() => self.outbox.write(&self.socket),
+                read = from_engine.read_buf(self.inbox.room()) => {
                     if !matches!(read, Ok(1..)) {
                         let died = self.died().await;
                         // A socket closed with unread data is reset. Without a stop and an answer, only the job can be
