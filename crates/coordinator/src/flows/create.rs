@@ -157,7 +157,7 @@ impl Flows {
                 },
                 error => Error::Dispatch(error),
             };
-            self.dispatcher.store_together(spec.context_id, std::mem::take(&mut some)).await.map_err(of_job)?;
+            self.dispatcher.store_together(spec.context_id, &std::mem::take(&mut some)).await.map_err(of_job)?;
             (relations, bytes, stored) = (0, 0, stored + many);
         }
         Ok(())

@@ -62,28 +62,27 @@ impl Dispatcher {
         if bytes > MOST_BYTES {
             return Err(Error::TooLarge { what: "jobs", size: bytes, limit: MOST_BYTES, setting: "a fixed limit; use several calls" });
         }
-        let keyed = jobs.iter().all(|job| job.spec.idempotency_key.is_some()).then(|| jobs.clone());
         let storing = async {
             for (index, job) in jobs.iter().enumerate() {
                 self.admit(job).await.map_err(entry(index))?;
             }
-            self.store_together(context, jobs).await
+            self.store_together(context, &jobs).await
         };
-        match (storing.await, keyed) {
-            (Err(refused), Some(keyed)) => {
-                let found = self.created_before(&keyed, refused).await?;
+        match storing.await {
+            Err(refused) if jobs.iter().all(|job| job.spec.idempotency_key.is_some()) => {
+                let found = self.created_before(&jobs, refused).await?;
                 let stored = found.into_iter().enumerate().map(|(index, stored)| Ok(stored.map_err(entry(index))?.id));
                 stored.collect()
             }
-            (stored, _) => stored,
+            stored => stored,
         }
     }
 
     /// Stores all of these jobs, or none if one of them is refused.
     #[doc(hidden)]
-    pub async fn store_together(&self, context: ContextId, jobs: Vec<NewJob>) -> Result<Vec<JobId>, Error> {
+    pub async fn store_together(&self, context: ContextId, jobs: &[NewJob]) -> Result<Vec<JobId>, Error> {
         let store = self.store(context).await?;
-        let answers = store.jobs().create_all_or_none(&jobs).await?;
+        let answers = store.jobs().create_all_or_none(jobs).await?;
         // The entry that was refused says why none was stored; `None` only says that another one was.
         if let Some(index) = answers.iter().position(|answer| !answer.is_stored() && *answer != Created::None) {
             let (job, answer) = (&jobs[index], answers[index].clone());
@@ -91,8 +90,8 @@ impl Dispatcher {
             let error = outcome(job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone()));
             return Err(if is_of_all { error } else { entry(index)(error) });
         }
-        let ids = jobs.into_iter().zip(answers).map(|(job, answer)| {
-            let stored = outcome(job.id, &job.spec.script_type, answer)?;
+        let ids = jobs.iter().zip(answers).map(|(job, answer)| {
+            let stored = outcome(job.id.clone(), &job.spec.script_type, answer)?;
             if !stored.earlier {
                 log_creation(&store, &stored.id, &job.spec.script_type);
             }

@@ -13,24 +13,23 @@ impl Dispatcher {
     /// defaults now. Refuses a script that does not compile, if an engine for its type is available. The same
     /// idempotency key returns the same schedule.
     pub async fn create_schedule(&self, spec: ScheduleSpec) -> Result<Schedule, Error> {
-        let keyed = spec.idempotency_key.is_some().then(|| spec.clone());
-        match (self.store_schedule(spec).await, keyed) {
+        match self.store_schedule(&spec).await {
             // A call that is repeated is not refused for what has changed since.
-            (Err(refused), Some(keyed)) if refused.precedes_key() => {
-                let store = self.store(keyed.job.context_id).await?;
-                let Ok(Some(found)) = store.schedules().find_keyed(&keyed).await else { return Err(refused) };
+            Err(refused) if spec.idempotency_key.is_some() && refused.precedes_key() => {
+                let store = self.store(spec.job.context_id).await?;
+                let Ok(Some(found)) = store.schedules().find_keyed(&spec).await else { return Err(refused) };
                 created_before(&store, found).await
             }
-            (stored, _) => stored,
+            stored => stored,
         }
     }
 
-    async fn store_schedule(&self, mut spec: ScheduleSpec) -> Result<Schedule, Error> {
+    async fn store_schedule(&self, asked: &ScheduleSpec) -> Result<Schedule, Error> {
+        let mut spec = asked.clone();
         let store = self.store(spec.job.context_id).await?;
         if let Some(field) = of_single_jobs(&spec.job) {
             return Err(Error::invalid("job", format!("has {field}, which is for single jobs; leave it out")));
         }
-        let asked = spec.clone();
         spec.job = self.complete(spec.job).await?.spec;
         check_texts(&spec)?;
         self.check_actors(&spec.job).await?;
@@ -47,7 +46,7 @@ impl Dispatcher {
         }
         let id = spec.schedule_id.take().unwrap_or_else(ScheduleId::random).spelled();
         spec.idempotency_key = None;
-        match store.schedules().schedule(&id, (&asked, &spec), created_at, first).await? {
+        match store.schedules().schedule(&id, (asked, &spec), created_at, first).await? {
             Scheduling::Created => {
                 let bytes = bytes_of(&spec);
                 let mut shown = away(bytes, move || spec.shown(id, created_at)).await.ok_or_else(closed)?;
