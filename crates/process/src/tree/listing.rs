@@ -74,9 +74,9 @@ impl<'a> Lister<'a> {
         };
         let may_lack_some = !ended.iter().all(is_known);
         self.known.extend(ended.iter().filter_map(|(pid, started)| Some((*pid, (*started)?))));
-        let others: Vec<_> = running.values().map(|process| (process.pid, process.started)).collect();
+        let others: Vec<_> = running.values().map(Process::key).collect();
         let all = sort_below(running, self.roots, self.spared);
-        let fresh = all.iter().filter(|process| !self.known.contains(&(process.pid, process.started))).map(|process| process.pid).collect();
+        let fresh = all.iter().filter(|process| !self.known.contains(&process.key())).map(|process| process.pid).collect();
         self.known.extend(others);
         Listed { fresh, all: all.iter().map(|process| process.pid).collect(), may_lack_some }
     }
