@@ -264,7 +264,7 @@ fn example(reason: &str) -> &'static str {
     if reason.contains("such as") { "" } else { " (such as ws://127.0.0.1:8700)" }
 }
 
-/// What is known of a call without an answer that changes something.
+/// Says that the outcome of an unanswered call is unknown, if `method` names one that changes something.
 fn outcome(method: Option<&str>) -> String {
     method.map(|method| format!("; whether {method} was done is not known")).unwrap_or_default()
 }

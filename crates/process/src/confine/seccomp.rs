@@ -175,7 +175,7 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
             for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
                 refused.when(libc::SYS_socketpair, &[(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), bits(kind))])?;
             }
-            // What a process has open and where it works are looked at once per process, so no thread may have its own.
+            // Looks read descriptors and the working directory once per process, so no thread may have its own.
             let thread = bits(libc::CLONE_THREAD);
             for shared in [libc::CLONE_FILES, libc::CLONE_FS] {
                 refused.when(libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(thread | bits(shared)), thread)])?;

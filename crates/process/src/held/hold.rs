@@ -11,7 +11,7 @@ const MOST_MISSED: u32 = 2;
 /// The number of those in a row after which the processes evade looks on purpose.
 const MOST_EVADED: u32 = 5;
 
-/// What a look does with the processes meanwhile: it may stop them.
+/// Keeps the processes stopped during a look that asks for it.
 pub(super) struct Hold<'a> {
     /// Set while they are stopped.
     stop: Option<Stop<'a>>,
