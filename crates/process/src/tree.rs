@@ -8,6 +8,7 @@ mod stop;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::OwnedFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use self::listing::Snapshot;
 use super::proc_file;
 
 pub(crate) use listing::Lister;
-pub(crate) use stop::{Stopped, Unstopped};
+pub(crate) use stop::{StopOrder, Stopped, Unstopped};
 
 /// A running process. Its start time distinguishes it from a later one with the same process id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,13 +68,18 @@ impl Process {
 
     /// Sends it a signal, and never to another process that got its process id.
     fn signal(&self, signal: Signal) {
-        let Some(pid) = Pid::from_raw(self.pid) else { return };
-        if let Ok(same) = pidfd_open(pid, PidfdFlags::empty())
-            && Self::read(self.pid).is_some_and(|now| now.started == self.started)
-        {
+        if let Some((_, handle)) = self.open() {
             // The process may have ended just now.
-            let _ = pidfd_send_signal(same, signal);
+            let _ = pidfd_send_signal(handle, signal);
         }
+    }
+
+    /// Returns the process as it is now, with its pidfd, unless it has ended. What is sent through that never goes to
+    /// another process.
+    fn open(&self) -> Option<(Self, OwnedFd)> {
+        let handle = pidfd_open(Pid::from_raw(self.pid)?, PidfdFlags::empty()).ok()?;
+        let now = Self::read(self.pid).filter(|now| now.started == self.started)?;
+        Some((now, handle))
     }
 }
 

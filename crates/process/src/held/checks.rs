@@ -16,7 +16,7 @@ use super::memory::{Memory, Sums, too_much};
 use super::process::{Process, descriptors};
 use super::processes::Processes;
 use super::{MEMORIES, MOST_DESCRIPTORS, MOST_PROCESSES, Removed, total};
-use crate::tree::Looked;
+use crate::tree::{Looked, StopOrder};
 
 /// After this time a look at memory is not waited for any more. The memory that it found last counts, with all that the
 /// processes have more by now, as if they shared none of it.
@@ -103,8 +103,8 @@ impl fmt::Debug for Checks {
 
 struct MemoryRequest {
     processes: Processes,
-    /// Whether to stop the processes meanwhile, because looks have missed some.
-    stops: bool,
+    /// Set if the processes are stopped meanwhile, because looks have missed some.
+    stops: Option<StopOrder>,
     job: u64,
     of_one: u64,
     of_open: u64,
@@ -205,10 +205,10 @@ impl Checks {
     /// Begins the looks whose time has come.
     fn look(&mut self, processes: &Processes) {
         let (of_one, of_open, job) = (self.of_one, self.last.of_open, self.job);
-        let stops = !self.is_ending && self.last.missed_memory.stops();
+        let stops = self.last.missed_memory.stops().filter(|_| !self.is_ending);
         self.memory.ask(|| MemoryRequest { processes: processes.clone(), stops, job, of_one, of_open });
         let (directory, mapped) = (self.directory.clone(), self.last.mapped.clone());
-        let stops = !self.is_ending && self.last.missed_files.stops();
+        let stops = self.last.missed_files.stops().filter(|_| !self.is_ending);
         self.files.ask(|| FilesRequest { processes: processes.clone(), stops, directory, mapped, of_one });
     }
 

@@ -8,11 +8,12 @@ use super::memory::too_much;
 use super::open::Open;
 use super::processes::Processes;
 use super::{LATEST_LOOK, Removed, total};
+use crate::tree::StopOrder;
 
 pub(super) struct FilesRequest {
     pub(super) processes: Processes,
-    /// Whether to stop the processes meanwhile, because looks have missed some.
-    pub(super) stops: bool,
+    /// Set if the processes are stopped meanwhile, because looks have missed some.
+    pub(super) stops: Option<StopOrder>,
     pub(super) directory: Option<Arc<Path>>,
     pub(super) mapped: Arc<Removed>,
     pub(super) of_one: u64,
@@ -69,7 +70,7 @@ pub(super) fn look_at_files(request: &FilesRequest, is_awaited: &dyn Fn() -> boo
     }
     files.is_settled &= hold.end() || !checks;
     let is_exact = checks && files.is_settled;
-    if request.stops && !files.is_settled {
+    if request.stops.is_some() && !files.is_settled {
         files.check(is_awaited);
     }
     let is_settled = files.is_settled || hold.has_held();
@@ -119,7 +120,7 @@ mod tests {
         };
         let processes = Processes::Below { root: getpid(), spared: Arc::default(), stops: Arc::default() };
         let directory = Some(directory.path().into());
-        let request = FilesRequest { processes, stops: false, directory, mapped: Arc::default(), of_one: u64::MAX };
+        let request = FilesRequest { processes, stops: None, directory, mapped: Arc::default(), of_one: u64::MAX };
         let answer = look_at_files(&request, &is_awaited);
         assert!(answer.removed.get(&id).is_some_and(|bytes| *bytes >= 1 << 20), "{:?}", answer.removed);
         assert_eq!((answer.completeness, answer.too_many), (Completeness::Whole, TooMany::No));

@@ -2,7 +2,7 @@ use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::processes::Processes;
-use crate::tree::{Stopped, Unstopped};
+use crate::tree::{StopOrder, Stopped, Unstopped};
 
 /// The maximum time for which a look keeps the processes stopped.
 pub(super) const LONGEST_STOP: Duration = Duration::from_millis(500);
@@ -10,6 +10,8 @@ pub(super) const LONGEST_STOP: Duration = Duration::from_millis(500);
 const MOST_MISSED: u32 = 2;
 /// The number of those in a row after which the processes evade looks on purpose.
 const MOST_EVADED: u32 = 5;
+/// The number of stops in a row that were too short, after which all processes are told to stop at once.
+const MOST_SHORT: u32 = 5;
 
 /// Keeps the processes stopped during a look that asks for it.
 pub(super) struct Hold<'a> {
@@ -51,17 +53,14 @@ pub(super) enum Completeness {
 
 impl<'a> Hold<'a> {
     /// Stops the processes if `stops` says so, unless nobody awaits the look any more: they may be of another job.
-    pub(super) fn of(processes: &'a Processes, stops: bool, is_awaited: &dyn Fn() -> bool) -> Self {
+    pub(super) fn of(processes: &'a Processes, stops: Option<StopOrder>, is_awaited: &dyn Fn() -> bool) -> Self {
         let free = Self { stop: None, held: Held::Free };
-        let Processes::Below { root, spared, stops: alone } = processes else { return free };
-        if !stops {
-            return free;
-        }
+        let (Processes::Below { root, spared, stops: alone }, Some(order)) = (processes, stops) else { return free };
         let alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
         if !is_awaited() {
             return free;
         }
-        match Stopped::below(*root, spared, is_awaited) {
+        match Stopped::below(*root, spared, order, is_awaited) {
             Ok(stopped) => {
                 let stop = Stop { stopped, _alone: alone, until: Instant::now() + LONGEST_STOP };
                 Self { stop: Some(stop), held: Held::Stopped }
@@ -120,22 +119,25 @@ pub(super) struct Missed {
     looks: u32,
     /// The number of those that the processes evaded although they were stopped.
     evaded: u32,
+    /// The number of those that were too short.
+    short: u32,
 }
 
 impl Missed {
-    /// Whether the next look is to stop the processes. That is seldom: also honest programs start others all the time,
-    /// but then they pause.
-    pub(super) fn stops(&self) -> bool {
-        self.looks >= MOST_MISSED
+    /// Whether the next look is to stop the processes, and in which order. That is seldom: also honest programs start
+    /// others all the time, but then they pause.
+    pub(super) fn stops(&self) -> Option<StopOrder> {
+        let order = if self.short >= MOST_SHORT { StopOrder::AllAtOnce } else { StopOrder::ParentsFirst };
+        (self.looks >= MOST_MISSED).then_some(order)
     }
 
     /// Notes how complete a look was. Returns true if the processes evade looks.
     pub(super) fn note(&mut self, completeness: Completeness) -> bool {
-        (self.looks, self.evaded) = match completeness {
-            Completeness::Whole => (0, 0),
-            Completeness::Missed => (self.looks + 1, self.evaded),
-            Completeness::Evaded => (0, self.evaded + 1),
-            Completeness::TooShort => (0, self.evaded),
+        *self = match completeness {
+            Completeness::Whole => Self::default(),
+            Completeness::Missed => Self { looks: self.looks + 1, ..*self },
+            Completeness::Evaded => Self { looks: 0, evaded: self.evaded + 1, ..*self },
+            Completeness::TooShort => Self { looks: 0, short: self.short + 1, ..*self },
         };
         self.evaded >= MOST_EVADED
     }
@@ -185,7 +187,7 @@ mod tests {
     fn hold(processes: &Processes) -> Hold<'_> {
         let until = Instant::now() + Duration::from_secs(60);
         loop {
-            let hold = Hold::of(processes, true, &|| true);
+            let hold = Hold::of(processes, Some(StopOrder::ParentsFirst), &|| true);
             if hold.is_stopped() {
                 return hold;
             }
@@ -230,18 +232,19 @@ mod tests {
     fn nobody_is_stopped_unless_it_is_asked_for_and_awaited() {
         let parent = Parent::start();
         let (below, these) = (parent.processes(), Processes::These([1].into()));
-        for (processes, stops, is_awaited) in [(&below, false, true), (&below, true, false), (&these, true, true)] {
+        let stops = Some(StopOrder::ParentsFirst);
+        for (processes, stops, is_awaited) in [(&below, None, true), (&below, stops, false), (&these, stops, true)] {
             let mut free = Hold::of(processes, stops, &|| is_awaited);
             assert!(!free.is_stopped() && !free.end() && !free.has_held());
             assert_eq!([true, false].map(|is_whole| free.completeness(is_whole)), [Completeness::Whole, Completeness::Missed]);
         }
     }
 
-    fn stopped_looks(completeness: Completeness) -> (Vec<bool>, Option<usize>) {
+    fn stopped_looks(completeness: Completeness) -> (Vec<Option<StopOrder>>, Option<usize>) {
         let (mut missed, mut stops) = (Missed::default(), Vec::new());
         let evaded_at = (1..=30).find(|_| {
             stops.push(missed.stops());
-            missed.note(if missed.stops() { completeness } else { Completeness::Missed })
+            missed.note(if missed.stops().is_some() { completeness } else { Completeness::Missed })
         });
         (stops, evaded_at)
     }
@@ -249,16 +252,19 @@ mod tests {
     #[test]
     fn processes_are_stopped_seldom_and_evade_only_if_they_do_always() {
         let (stops, evaded_at) = stopped_looks(Completeness::Evaded);
-        assert_eq!((&stops[..7], evaded_at), (&[false, false, true, false, false, true, false][..], Some(15)));
-        let mut missed = Missed { looks: 1, evaded: MOST_EVADED - 1 };
+        let stop = Some(StopOrder::ParentsFirst);
+        assert_eq!((&stops[..7], evaded_at), (&[None, None, stop, None, None, stop, None][..], Some(15)));
+        let mut missed = Missed { looks: 1, evaded: MOST_EVADED - 1, short: 0 };
         assert!(!missed.note(Completeness::Whole) && !missed.note(Completeness::Evaded));
     }
 
     #[test]
     fn a_stop_that_was_too_short_proves_nothing_and_takes_nothing_back() {
         let (stops, evaded_at) = stopped_looks(Completeness::TooShort);
-        assert_eq!((&stops[..4], evaded_at), (&[false, false, true, false][..], None));
-        let mut missed = Missed { looks: 0, evaded: MOST_EVADED - 1 };
+        assert_eq!(evaded_at, None);
+        let orders: Vec<_> = stops.into_iter().flatten().collect();
+        assert_eq!(orders, [[StopOrder::ParentsFirst; 5], [StopOrder::AllAtOnce; 5]].concat());
+        let mut missed = Missed { looks: 0, evaded: MOST_EVADED - 1, short: 0 };
         assert!(!missed.note(Completeness::TooShort) && missed.note(Completeness::Evaded));
     }
 }

@@ -1,15 +1,19 @@
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::param::clock_ticks_per_second;
+use rustix::process::{Pid, Signal, pidfd_send_signal};
 
 use super::{Process, below};
 use crate::proc_file;
 
 /// The time for all to stop.
 const LONGEST: Duration = Duration::from_millis(250);
+/// A process that had a processor for so long after it was told to stop could have stopped.
+const LONG_ENOUGH: Duration = Duration::from_millis(200);
 /// The maximum number of lists in which somebody runs. Who starts others a moment before it stops is in the second one,
 /// and what they start in the third.
 const MOST_ROUNDS: usize = 5;
@@ -23,17 +27,28 @@ const ALSO_STOP: [Signal; 3] = [Signal::TSTP, Signal::TTIN, Signal::TTOU];
 pub(crate) struct Stopped<'a> {
     root: Pid,
     spared: &'a [Pid],
+    order: StopOrder,
     /// Those that were told to stop, parents before their children.
     told: Vec<Told>,
     /// All below, once nobody ran any more.
     all: Threads,
 }
 
+/// Who is told to stop first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StopOrder {
+    /// Each after its parents have stopped. So none sees that a child of it has: `sudo` would stop itself then, for good,
+    /// and a shell with job control would give the terminal to another one.
+    ParentsFirst,
+    /// All at once: children may keep a parent of a lower priority from stopping.
+    AllAtOnce,
+}
+
 /// Why processes could not be stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unstopped {
     /// Somebody ran in every list, whoever was told to stop, or goes on although it had taken the signal: they start or
-    /// continue each other.
+    /// continue each other. Or a process had a processor and did not stop: it spends its time in long system calls.
     Evaded,
     /// They did not stop in time. On a busy machine some got no processor, which they need to stop.
     TooShort,
@@ -43,12 +58,11 @@ impl<'a> Stopped<'a> {
     /// Stops everything below `root`, without the spared processes, if that can be done in a quarter of a second and is
     /// still awaited. If not, all go on at once.
     ///
-    /// Parents stop first and go on last. So none sees that a child of it has stopped: `sudo` would stop itself then,
-    /// for good, and a shell with job control would give the terminal to another one. Only who is continued by others
-    /// meanwhile is not waited for: its children stop, too, and then it does.
-    pub(crate) fn below(root: Pid, spared: &'a [Pid], is_awaited: &dyn Fn() -> bool) -> Result<Self, Unstopped> {
+    /// Parents go on last. Only who is continued by others meanwhile is not waited for: its children stop, too, and then
+    /// it does.
+    pub(crate) fn below(root: Pid, spared: &'a [Pid], order: StopOrder, is_awaited: &dyn Fn() -> bool) -> Result<Self, Unstopped> {
         let until = Instant::now() + LONGEST;
-        let mut stopped = Self { root, spared, told: Vec::new(), all: Threads::new() };
+        let mut stopped = Self { root, spared, order, told: Vec::new(), all: Threads::new() };
         let (mut rounds, mut before) = (0, None);
         loop {
             let (processes, all) = stopped.list();
@@ -70,7 +84,8 @@ impl<'a> Stopped<'a> {
                 thread::sleep(PAUSE);
             }
             if Instant::now() > until {
-                return Err(if stopped.told.iter().any(Told::is_continued) { Unstopped::Evaded } else { Unstopped::TooShort });
+                let could_have_stopped = |told: &Told| told.is_continued() || told.had_processor();
+                return Err(if stopped.told.iter().any(could_have_stopped) { Unstopped::Evaded } else { Unstopped::TooShort });
             }
             if !is_awaited() {
                 return Err(Unstopped::TooShort);
@@ -91,16 +106,16 @@ impl<'a> Stopped<'a> {
         (processes, states)
     }
 
-    /// Tells these to stop that do not stop anyway, each once those above it have stopped.
+    /// Tells these to stop that do not stop anyway, in the order that was asked for.
     fn tell(&mut self, running: Vec<Process>, all: &Threads, until: Instant) {
-        for generation in generations(running) {
+        let mut generations = generations(running);
+        if self.order == StopOrder::AllAtOnce {
+            generations = vec![generations.concat()];
+        }
+        for generation in generations {
             for process in &generation {
                 if !all.get(&process.key()).is_some_and(States::stop) {
-                    match self.told.iter_mut().find(|told| told.process.key() == process.key()) {
-                        Some(told) => told.is_told_again = true,
-                        None => self.told.push(Told { process: *process, is_told_again: false }),
-                    }
-                    process.signal(Signal::STOP);
+                    self.tell_one(process);
                 }
             }
             let is_about_to_stop = |process: &Process| {
@@ -115,6 +130,17 @@ impl<'a> Stopped<'a> {
             }
         }
     }
+
+    fn tell_one(&mut self, process: &Process) {
+        let again = self.told.iter().position(|told| told.process.key() == process.key());
+        let Some((now, handle)) = process.open() else { return };
+        let told = Told { process: now, handle, is_told_again: again.is_some() };
+        told.send(Signal::STOP);
+        match again {
+            Some(index) => self.told[index] = told,
+            None => self.told.push(told),
+        }
+    }
 }
 
 impl Drop for Stopped<'_> {
@@ -126,7 +152,10 @@ impl Drop for Stopped<'_> {
 /// A process that was told to stop.
 #[derive(Debug)]
 struct Told {
+    /// As it was just before.
     process: Process,
+    /// Kept, because it must be able to go on even if nothing can be opened then.
+    handle: OwnedFd,
     is_told_again: bool,
 }
 
@@ -140,22 +169,27 @@ impl Told {
         goes_on() && goes_on()
     }
 
+    /// Whether it had a processor for long after it was told to stop.
+    fn had_processor(&self) -> bool {
+        let long_enough = LONG_ENOUGH.as_millis() as u64 * clock_ticks_per_second() / 1000;
+        Process::read(self.process.pid)
+            .is_some_and(|now| now.key() == self.process.key() && now.ran.saturating_sub(self.process.ran) >= long_enough)
+    }
+
+    fn send(&self, signal: Signal) {
+        // It may have ended.
+        let _ = pidfd_send_signal(&self.handle, signal);
+    }
+
     /// Lets it go on, unless somebody else has told it to stop, too, as far as that can be known: the kernel keeps one
     /// such signal, not their number. A second one that waits is ours if we sent two.
     fn go_on(&self) {
-        // That must succeed, even if nothing can be opened now.
-        let Some(pid) = Pid::from_raw(self.process.pid) else { return };
-        if Process::read(self.process.pid).is_some_and(|now| now.started != self.process.started) {
-            return;
-        }
         let states = States::of(self.process.pid);
         if !self.is_told_again && states.have_stopped() && states.await_signal(Signal::STOP) {
             return;
         }
-        let _ = kill_process(pid, Signal::CONT);
-        for signal in ALSO_STOP.into_iter().filter(|signal| states.await_signal(*signal)) {
-            let _ = kill_process(pid, signal);
-        }
+        self.send(Signal::CONT);
+        ALSO_STOP.into_iter().filter(|signal| states.await_signal(*signal)).for_each(|signal| self.send(signal));
     }
 }
 

@@ -92,7 +92,7 @@ fn who_is_asked_to_end_goes_on_first_and_is_not_stopped_any_more() {
     let (tell, told) = mpsc::channel();
     let checks = Checks::with(NEVER, NEVER, move |request, is_awaited| {
         let mut hold = Hold::of(&request.processes, request.stops, is_awaited);
-        while request.stops && is_awaited() && !hold.is_stopped() {
+        while request.stops.is_some() && is_awaited() && !hold.is_stopped() {
             hold = Hold::of(&request.processes, request.stops, is_awaited);
         }
         let _ = tell.send(hold.is_stopped());
@@ -120,7 +120,7 @@ fn who_is_asked_to_end_goes_on_first_and_is_not_stopped_any_more() {
     assert!(!processes.is_empty() && processes.iter().all(is_stopped));
     checks.end();
     assert!(!processes.iter().any(is_stopped));
-    assert!(checks.last.missed_memory.stops() && !next(&mut checks));
+    assert!(checks.last.missed_memory.stops().is_some() && !next(&mut checks));
     checks.begin(1 << 30, None);
     assert_eq!([next(&mut checks), next(&mut checks), next(&mut checks)], [false, false, true], "those of another job");
     checks.end();

@@ -1,6 +1,9 @@
 use std::cell::Cell;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use rustix::process::kill_process;
 
 use super::*;
 
@@ -39,7 +42,7 @@ impl Shell {
     fn stop(&self) -> Stopped<'static> {
         let mut stopped = Err(Unstopped::TooShort);
         until("all stop", || {
-            stopped = Stopped::below(self.root(), &[], &|| true);
+            stopped = Stopped::below(self.root(), &[], StopOrder::ParentsFirst, &|| true);
             assert_ne!(stopped.as_ref().err(), Some(&Unstopped::Evaded));
             stopped.is_ok()
         });
@@ -127,7 +130,7 @@ fn who_is_continued_before_all_have_stopped_is_told_again() {
     let mut stopped = Err(Unstopped::TooShort);
     until("it stops", || {
         let is_first = Cell::new(true);
-        stopped = Stopped::below(shell.root(), &[], &|| {
+        stopped = Stopped::below(shell.root(), &[], StopOrder::ParentsFirst, &|| {
             if is_first.replace(false) {
                 until("it has stopped", || has_stopped(sleeper));
                 send(sleeper, Signal::CONT);
@@ -147,7 +150,7 @@ fn who_is_continued_without_end_evades_a_stop() {
     let sleeper = shell.pid();
     let continues = Shell::run(&format!("while kill -CONT {sleeper}; do :; done"));
     // It may seem to stop while nothing continues it, and on a busy machine it takes too long.
-    until("it evades", || match Stopped::below(shell.root(), &[], &|| true) {
+    until("it evades", || match Stopped::below(shell.root(), &[], StopOrder::ParentsFirst, &|| true) {
         Ok(stopped) => {
             until("it goes on", || stopped.has_run());
             false
@@ -209,11 +212,56 @@ fn a_signal_to_stop_that_waits_already_is_left_to_the_job() {
     until("it has stopped", || has_stopped(waits));
 }
 
+/// A parent that spends its time in long system calls, and its child, if there is what runs it.
+fn busy_parent() -> Option<(Shell, i32, i32)> {
+    if !Command::new("python3").arg("-V").output().is_ok_and(|said| said.status.success()) {
+        return None;
+    }
+    // MADV_POPULATE_READ of 8 GiB that are all the same page ends early only for who is killed.
+    let busy = "import ctypes, os, subprocess\n\
+                print(os.getpid(), subprocess.Popen([\"sleep\", \"600\"]).pid, sep=\"\\n\", flush=True)\n\
+                libc, size = ctypes.CDLL(None), ctypes.c_size_t(8 << 30)\nlibc.mmap.restype = ctypes.c_void_p\n\
+                while True:\n at = ctypes.c_void_p(libc.mmap(None, size, 1, 0x4022, -1, ctypes.c_long(0)))\n \
+                libc.madvise(at, size, 22)\n libc.munmap(at, size)";
+    let mut shell = Shell::run(&format!("python3 -c '{busy}' & cat"));
+    let (parent, child) = (shell.pid(), shell.pid());
+    Some((shell, parent, child))
+}
+
+#[test]
+fn who_has_a_processor_and_does_not_stop_is_told_from_who_gets_none() {
+    let Some((_shell, parent, child)) = busy_parent() else { return };
+    let [parent, child] = [parent, child].map(|pid| {
+        let (process, handle) = Process::read(pid).unwrap().open().unwrap();
+        Told { process, handle, is_told_again: false }
+    });
+    // On a busy machine it has little of a processor.
+    until("it has a processor", || parent.had_processor());
+    assert!(!child.had_processor());
+}
+
+#[test]
+fn children_are_told_to_stop_with_their_parents_if_that_is_asked_for() {
+    let Some((shell, parent, child)) = busy_parent() else { return };
+    let (root, has_seen) = (shell.root(), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            until("the child stops before its parent", || {
+                drop(Stopped::below(root, &[], StopOrder::AllAtOnce, &|| true));
+                has_seen.load(Relaxed)
+            });
+        });
+        let runs = || States::of(parent).may_run();
+        until("the child stops before its parent", || runs() && has_stopped(child) && runs());
+        has_seen.store(true, Relaxed);
+    });
+}
+
 #[test]
 fn nobody_stops_for_a_look_that_is_not_awaited() {
     let mut shell = Shell::run("sleep 600 & echo $!; wait");
     let sleeper = shell.pid();
-    assert_eq!(Stopped::below(shell.root(), &[], &|| false).err(), Some(Unstopped::TooShort));
+    assert_eq!(Stopped::below(shell.root(), &[], StopOrder::ParentsFirst, &|| false).err(), Some(Unstopped::TooShort));
     assert!(!has_stopped(sleeper));
 }
 
