@@ -28,7 +28,7 @@ pub struct Presence {
     pub incarnation: Option<String>,
     /// How many jobs it runs now.
     pub in_flight: Option<u32>,
-    /// Whether it takes no more jobs, because its server drains, and ends once those that it runs have ended.
+    /// Whether it takes no more jobs and ends once those that it runs have ended, for example because its server drains.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub draining: bool,
     /// How its engine is confined: `weak: no …` with what is missing, then the steps in force behind a semicolon.

@@ -31,6 +31,8 @@ pub enum Reason {
     AtConcurrencyCap,
     /// The actors that take from its queue have other jobs.
     AllActorsBusy,
+    /// Actors take from its queue, but nothing runs in its context: one takes it now, or all have ended just now.
+    WaitingForActor,
     /// It is in no queue: an actor may just have taken it.
     InNoQueue,
     /// It runs.

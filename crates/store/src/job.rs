@@ -73,6 +73,13 @@ impl Jobs<'_> {
         Ok(answers.into_iter().map(status).collect())
     }
 
+    /// Returns children of the job that are not closed, in no order, at most `most`.
+    pub async fn open_children(self, job: &JobId, most: usize) -> Result<Vec<JobId>, Error> {
+        let read = self.0.commands.call(redis::cmd("SRANDMEMBER").arg(self.0.keys.active(job)).arg(most)).await;
+        let ids: Vec<Text> = self.0.unspoilt(read)?;
+        Ok(ids.into_iter().filter_map(|id| id.0?.parse().ok()).collect())
+    }
+
     /// Whether the job still stands in a list of each of these others, so that it was not released.
     pub async fn still_waits(self, job: &JobId, others: &[JobId]) -> Result<Vec<bool>, Error> {
         let mut pipeline = Pipeline::with_capacity(3 * others.len());

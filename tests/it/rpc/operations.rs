@@ -138,6 +138,39 @@ async fn every_reason_not_to_run_is_explained() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn actors_are_busy_only_if_something_runs() {
+    let (house, _server, client) = open(0).await;
+    let _: () = house.redis.run(&["SET", "hero:meta:actor:inst:osis:default:1", "{}", "EX", "600"]).await;
+    let _: i64 = house.redis.run(&["SADD", "hero:meta:actors", "hero:meta:actor:inst:osis:default:1"]).await;
+    let id = start(&client, json!(["1"])).await;
+    let explained = client.ok("explain_job", json!([id])).await;
+    assert_eq!((&explained["reason"], &explained["actors"]), (&json!("waiting_for_actor"), &json!(1)), "{explained}");
+    assert!(explained["message"].as_str().unwrap().starts_with("1 actor of osis may take it, and none has a job: "), "{explained}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_continuation_names_the_descendants_that_it_waits_for() {
+    let (house, _server, client) = open(1).await;
+    let parent = create(&client, json!(["1"])).await;
+    let child = create(&client, json!({"script": "1", "parent_id": parent})).await;
+    let late = json!({"script": "1", "parent_id": child, "run_at": "2999-01-01T00:00:00Z"});
+    let grandchild = start(&client, late).await;
+    let continuation = start(&client, json!({"script": "1", "predecessor_id": parent})).await;
+    client.ok("start_job", json!([child])).await;
+    client.ok("start_job", json!([parent])).await;
+    let waits_for = json!([{"job_id": grandchild, "status": "scheduled"}]);
+    until("the last descendant is left", || async {
+        let explained = client.ok("explain_job", json!([continuation])).await;
+        assert_eq!(explained["reason"], "waiting_for_predecessor", "{explained}");
+        let says =
+            explained["message"].as_str().unwrap().starts_with("its predecessor has ended, and descendants of that must end first: ");
+        (says && explained["waiting_for"] == waits_for).then_some(())
+    })
+    .await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn each_of_many_prerequisites_is_named_in_an_explanation() {
     let (_house, _server, client) = open(0).await;
     let jobs = vec![json!({"script": "1"}); 1000];

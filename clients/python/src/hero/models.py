@@ -540,6 +540,9 @@ class Reason(Word):
     ALL_ACTORS_BUSY = "all_actors_busy"
     """The actors that take from its queue have other jobs."""
 
+    WAITING_FOR_ACTOR = "waiting_for_actor"
+    """Actors take from its queue, but nothing runs in its context: one takes it now, or all have ended just now."""
+
     IN_NO_QUEUE = "in_no_queue"
     """It is in no queue: an actor may just have taken it."""
 
@@ -1419,7 +1422,7 @@ class Actor(Model):
     """How many jobs it runs now."""
 
     draining: bool | None = None
-    """Whether it takes no more jobs, because its server drains, and ends once those that it runs have ended."""
+    """Whether it takes no more jobs and ends once those that it runs have ended, for example because its server drains."""
 
     confinement: str | None = None
     """How its engine is confined: `weak: no …` with what is missing, then the steps in force behind a semicolon."""

@@ -331,6 +331,9 @@ export interface Explanation {
  *
  * - `all_actors_busy`: The actors that take from its queue have other jobs.
  *
+ * - `waiting_for_actor`: Actors take from its queue, but nothing runs in its context: one takes it
+ * now, or all have ended just now.
+ *
  * - `in_no_queue`: It is in no queue: an actor may just have taken it.
  *
  * - `running`: It runs.
@@ -350,6 +353,7 @@ export type Reason =
   | "draining"
   | "at_concurrency_cap"
   | "all_actors_busy"
+  | "waiting_for_actor"
   | "in_no_queue"
   | "running"
   | "ended";
@@ -1031,8 +1035,8 @@ export interface Actor {
   /** How many jobs it runs now. */
   in_flight?: number;
   /**
-   * Whether it takes no more jobs, because its server drains, and ends once those that it runs have
-   * ended.
+   * Whether it takes no more jobs and ends once those that it runs have ended, for example because
+   * its server drains.
    */
   draining?: boolean;
   /**

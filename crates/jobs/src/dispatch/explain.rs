@@ -5,9 +5,12 @@ use hero_model::{
     ContextId, ErrorKind, Explanation, Job, JobError, JobId, MessageStatus, Queue, Reason, RunnerId, Status, Target, Timestamp, WaitsFor,
     excerpt,
 };
+use hero_store::PRESENCE;
 
 /// Maximum number of jobs that a message names.
 const NAMED: usize = 3;
+/// Maximum number of generations in which descendants that have not ended are looked for.
+const GENERATIONS: usize = 16;
 /// Maximum length of the list of prerequisites that is read, in bytes. The ids of the maximum number of prerequisites
 /// are shorter.
 const LONGEST: usize = 64 * 1024;
@@ -109,7 +112,7 @@ impl Dispatcher {
         let to = message.address.as_ref().map_or_else(|| "its runner".to_owned(), ToString::to_string);
         Ok(Some(match (message.status, message.logs.last()) {
             (MessageStatus::Dispatched, Some(last)) => format!("it goes to {to} as {key}, and {}", last.text),
-            (MessageStatus::Dispatched, None) => format!("it goes to {to} as {key}, and nobody there has said yet that it has come"),
+            (MessageStatus::Dispatched, None) => format!("it goes to {to} as {key}, and the other side has not confirmed it yet"),
             _ => format!("{to} has it since {}, as {key}; what it does is seen there", message.updated_at),
         }))
     }
@@ -128,12 +131,16 @@ impl Dispatcher {
             .collect();
         let one =
             |id: &Option<JobId>| id.iter().filter_map(|other| Some(WaitsFor { job_id: other.clone(), status: status(id)? })).collect();
+        let mut closes = false;
         let (reason, waiting_for): (_, Vec<WaitsFor>) = if !prerequisites.is_empty() {
             (Reason::WaitingForPrerequisites, prerequisites)
         } else if status(&job.parent_id).is_some_and(|status| !status.is_final()) {
             (Reason::WaitingForParent, one(&job.parent_id))
-        } else if job.predecessor_id.is_some() {
-            (Reason::WaitingForPredecessor, one(&job.predecessor_id))
+        } else if let Some(predecessor) = &job.predecessor_id {
+            let has_ended = status(&job.predecessor_id).is_some_and(Status::is_final);
+            let descendants = if has_ended { self.open_descendants(context, predecessor).await? } else { Vec::new() };
+            closes = !descendants.is_empty();
+            (Reason::WaitingForPredecessor, if closes { descendants } else { one(&job.predecessor_id) })
         } else {
             (Reason::WaitingForPrerequisites, Vec::new())
         };
@@ -147,10 +154,33 @@ impl Dispatcher {
             _ if deleted.is_some() => deleted.unwrap_or_default(),
             _ if waiting_for.is_empty() => "what it waited for has ended; it is let go in a moment".into(),
             Reason::WaitingForParent => format!("the script of its parent must return first: {named}"),
+            Reason::WaitingForPredecessor if closes => {
+                format!("its predecessor has ended, and descendants of that must end first: {named}")
+            }
             Reason::WaitingForPredecessor => format!("its predecessor and all descendants of that must end first: {named}"),
             _ => format!("other jobs must finish first: {named}"),
         };
         Ok(Explanation { waiting_for, ..Explanation::new(job.job_id.clone(), job.status, reason, message) })
+    }
+
+    /// Returns descendants of an ended job that have not ended: some of the first generation that has any.
+    async fn open_descendants(&self, context: ContextId, ended: &JobId) -> Result<Vec<WaitsFor>, Error> {
+        let (store, mut parents) = (self.store(context).await?, vec![ended.clone()]);
+        for _ in 0..GENERATIONS {
+            let mut children = Vec::new();
+            for parent in parents {
+                let found = store.jobs().open_children(&parent, NAMED + 1).await;
+                children.extend(found.map_err(|error| Error::store(error, Some(ended)))?);
+            }
+            let statuses = store.jobs().statuses(&children).await.map_err(|error| Error::store(error, Some(ended)))?;
+            let known = children.into_iter().zip(statuses).filter_map(|(job_id, status)| Some(WaitsFor { job_id, status: status? }));
+            let (closing, open): (Vec<_>, Vec<_>) = known.partition(|child| child.status.is_final());
+            if !open.is_empty() || closing.is_empty() {
+                return Ok(open);
+            }
+            parents = closing.into_iter().take(NAMED).map(|child| child.job_id).collect();
+        }
+        Ok(Vec::new())
     }
 
     /// Explains a job that waits for a relative that was deleted before it released this job.
@@ -210,8 +240,7 @@ impl Dispatcher {
         {
             (Reason::NoLiveActor, why)
         } else if actors == 0 && drains {
-            let why =
-                "take no more jobs, because their server drains; it waits in its queue until another server, or that one, starts some";
+            let why = "take no more jobs, because they end, or their server does; it waits in its queue until others start";
             (Reason::Draining, format!("all actors of {of} {why}"))
         } else if actors == 0 {
             let why =
@@ -225,11 +254,16 @@ impl Dispatcher {
         } else if in_queue.depth == 0 {
             (Reason::InNoQueue, "it is in no queue: an actor may just have taken it; else it is put back within a minute".into())
         } else {
-            let held = match in_queue.depth {
-                1 => "1 job".to_owned(),
-                depth => format!("{depth} jobs"),
-            };
-            (Reason::AllActorsBusy, format!("all actors of {of} are busy; its queue holds {held}"))
+            let counted = |number: u64, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+            let held = counted(in_queue.depth, "job");
+            if in_queue.running == 0 {
+                let seconds = PRESENCE.as_secs();
+                let offer = counted(actors as u64, "actor");
+                let why = format!("one takes it in a moment, or they have ended without a word, which shows within {seconds} s");
+                (Reason::WaitingForActor, format!("{offer} of {of} may take it, and none has a job: {why}; its queue holds {held}"))
+            } else {
+                (Reason::AllActorsBusy, format!("all actors of {of} are busy; its queue holds {held}"))
+            }
         };
         Ok(Explanation {
             queue: Some(in_queue.queue),

@@ -136,6 +136,7 @@ class Worker:
         beside = [asyncio.create_task(self._present(store)), asyncio.create_task(self._listen(store))]
         try:
             await self._take(store)
+            await self._heartbeat(store)
             await self._drain()
         finally:
             left = {*beside, *(task for _, task in self._runs.values())}
@@ -212,11 +213,14 @@ class Worker:
 
     async def _present(self, store: Store) -> None:
         """Sends heartbeats, so that the actor is listed and the server accepts jobs of its type."""
-        said = json.dumps({"pid": os.getpid(), "hostname": socket.gethostname(), "capabilities": self._tasks.names[:SHOWN]})
         while True:
-            with contextlib.suppress(*UNREACHED):
-                await store.present(said)
+            await self._heartbeat(store)
             await asyncio.sleep(PRESENCE)
+
+    async def _heartbeat(self, store: Store) -> None:
+        said = {"pid": os.getpid(), "hostname": socket.gethostname(), "capabilities": self._tasks.names[:SHOWN], "draining": self._ending}
+        with contextlib.suppress(*UNREACHED):
+            await store.present(json.dumps(said))
 
     async def _listen(self, store: Store) -> None:
         """Receives notifications of new jobs and of stop requests.
