@@ -105,20 +105,18 @@ struct Waiting {
     id: Option<&'static str>,
     /// True if the method creates what it waits for.
     makes: bool,
-    /// The command that shows how it goes on.
-    more: &'static str,
 }
 
 impl Waiting {
     fn of(method: &str) -> Option<Self> {
-        let (noun, id, makes, more) = match method {
-            "wait_job" => ("job", Some("job_id"), false, "wait"),
-            "run_and_wait" => ("job", Some("job_id"), true, "wait"),
-            "wait_flow" => ("flow", Some("flow_id"), false, "show"),
-            "run_flow_and_wait" => ("flow", None, true, "show"),
+        let (noun, id, makes) = match method {
+            "wait_job" => ("job", Some("job_id"), false),
+            "run_and_wait" => ("job", Some("job_id"), true),
+            "wait_flow" => ("flow", Some("flow_id"), false),
+            "run_flow_and_wait" => ("flow", None, true),
             _ => return None,
         };
-        Some(Self { noun, id, makes, more })
+        Some(Self { noun, id, makes })
     }
 }
 
@@ -130,12 +128,11 @@ fn left(waiting: &Waiting, params: &ParamsByName) -> String {
         _ => None,
     };
     let there = given("context_id").filter(|context| context != "0").map(|context| format!(" --context {context}")).unwrap_or_default();
-    let Waiting { noun, id, makes, more } = waiting;
+    let Waiting { noun, id, makes } = waiting;
     let unless = if *makes { "if the server took the call" } else { "unless it has ended" };
     match (id.and_then(given), given("idempotency_key")) {
         (Some(id), _) => {
-            let then = if *more == "wait" { "waits on" } else { "shows it" };
-            format!("{noun} {id} goes on, {unless}; `hero {noun} stop {id}{there}` stops it, `hero {noun} {more} {id}{there}` {then}")
+            format!("{noun} {id} goes on, {unless}; `hero {noun} stop {id}{there}` stops it, `hero {noun} wait {id}{there}` waits on")
         }
         (None, Some(_)) => format!(
             "its {noun} goes on, {unless}; the same call waits on for it, and create_{noun} with the same parameters but wait_timeout says which \
@@ -230,7 +227,7 @@ mod tests {
             (
                 "wait_flow",
                 r#"{"flow_id":7}"#,
-                "flow 7 goes on, unless it has ended; `hero flow stop 7` stops it, `hero flow show 7` shows it",
+                "flow 7 goes on, unless it has ended; `hero flow stop 7` stops it, `hero flow wait 7` waits on",
             ),
             ("run_and_wait", r#"{"script":"1","job_id":"x"}"#, "job x goes on, if the server took the call; `hero job stop x` stops it"),
             (

@@ -1,7 +1,7 @@
 //! Translates messages of a server, which name methods and parameters, into commands and options.
 
 /// The command for each method that has one.
-const COMMANDS: [(&str, &str); 62] = [
+const COMMANDS: [(&str, &str); 63] = [
     ("acknowledge_message", "hero message acknowledge"),
     ("check_script", "hero check"),
     ("create_context", "hero context create"),
@@ -63,6 +63,7 @@ const COMMANDS: [(&str, &str); 62] = [
     ("update_context", "hero context update"),
     ("update_identity", "hero identity update"),
     ("update_runner", "hero runner update"),
+    ("wait_flow", "hero flow wait"),
     ("wait_job", "hero job wait"),
 ];
 
@@ -140,7 +141,7 @@ mod tests {
     use crate::cli::Cli;
 
     /// Methods that no command stands for, and those whose names are common words in messages.
-    const NONE: [&str; 18] = [
+    const NONE: [&str; 17] = [
         "authenticate",
         "fetch_nonce",
         "grant",
@@ -157,7 +158,6 @@ mod tests {
         "unsubscribe_flow",
         "unsubscribe_job",
         "unsubscribe_logs",
-        "wait_flow",
         "whoami",
     ];
 

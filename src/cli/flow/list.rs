@@ -59,8 +59,6 @@ fn print(page: &FlowPage) -> anyhow::Result<()> {
 fn jobs(flow: &FlowSummary) -> String {
     let ended = flow.jobs.saturating_sub(flow.open);
     match flow.failed {
-        // The jobs were stopped, or never ran.
-        _ if flow.stop_requested => format!("{ended}/{}", flow.jobs),
         0 => format!("{ended}/{}", flow.jobs),
         // The list does not tell which of them failed, and which never ran because of those.
         left => format!("{} of {} finished", ended.saturating_sub(left), flow.jobs),

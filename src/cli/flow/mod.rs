@@ -1,6 +1,7 @@
 //! `hero flow …`: jobs that belong together.
 
 mod check;
+mod ending;
 mod file;
 mod inputs;
 mod job_outputs;
@@ -12,6 +13,8 @@ mod run;
 mod show;
 mod spec;
 mod tree;
+mod wait;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -38,6 +41,8 @@ pub(super) enum FlowCommand {
     Create(Create),
     /// Start a created flow
     Start(FlowArgs),
+    /// Wait for a flow to end, show its jobs meanwhile, and print the output of the last ones
+    Wait(wait::Wait),
     /// List flows, newest first
     List(list::List),
     /// Show a flow and its jobs
@@ -115,6 +120,7 @@ impl FlowCommand {
                     output::line(flow.to_string())?;
                 }
             }
+            Self::Wait(wait) => return wait.main(global).await,
             Self::List(list) => list.main(global).await?,
             Self::Show(named) => show::main(global, named).await?,
             Self::Logs(logs) => logs.main(global).await?,

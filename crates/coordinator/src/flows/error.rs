@@ -68,7 +68,7 @@ pub enum Error {
         stopped: bool,
     },
     /// The wait ended before the flow.
-    #[error("flow {flow} is still {status}, {open} of its jobs have not ended; get_flow shows them{}", without_runner(gone.as_ref()))]
+    #[error("flow {flow} is still {status}, {open} of its jobs have not ended; get_flow shows them, wait_flow waits on{}", without_runner(gone.as_ref()))]
     StillRunning {
         /// The flow.
         flow: FlowId,

@@ -37,6 +37,8 @@ fn the_flow_of_a_file_is_run_shown_and_deleted_by_commands() {
     assert!(server.json(&["flow", "graph", "1"])["graph"].as_str().unwrap().starts_with("flowchart TD\n"));
     assert_eq!(server.ok(&["flow", "create", &file]), "2");
     assert_eq!(server.ok(&["flow", "start", "2"]), "dispatched");
+    let waited = server.run(&["flow", "wait", "2"]);
+    assert_eq!((waited.code, waited.out.as_str()), (0, "you: 42\n"), "{}", waited.err);
     let listed = server.ok(&["flow", "list"]);
     assert!(listed.lines().nth(1).unwrap().starts_with("2 "), "{listed}");
     assert_eq!(server.json(&["flow", "run", &file])["result"]["tell"], "you: 42");
@@ -53,6 +55,8 @@ fn a_flow_that_fails_says_which_job_and_how_to_go_on() {
     assert_eq!(failed.code, 3, "{}", failed.err);
     let told = "a:1:1: script: no\n  1 | throw \"no\"\n    | ^\nflow 1: failed; `hero flow show 1` shows it, `hero flow retry 1` runs what failed again\n";
     assert!(failed.err.ends_with(told) && failed.err.matches(": no").count() == 1, "{}", failed.err);
+    let waited = server.run(&["flow", "wait", "1"]);
+    assert!(waited.code == 3 && waited.err.contains("a:1:1: script: no\n") && waited.err.contains("flow 1: failed; "), "{}", waited.err);
     let shown = server.ok(&["flow", "show", "1"]);
     assert!(shown.contains("a failed") && shown.contains(": no (line 1, column 1)\n"), "{shown}");
     assert_eq!(server.ok(&["flow", "retry", "1"]), "started");
@@ -70,13 +74,15 @@ fn a_flow_that_is_stopped_did_not_fail() {
     while !told.contains("a started") {
         assert_ne!(said.read_line(&mut told).unwrap(), 0, "{told}");
     }
+    let ran_out = server.run(&["flow", "wait", "1", "--wait", "0"]);
+    assert!(ran_out.code == 6 && ran_out.err.contains("`hero flow wait` waits on"), "{}", ran_out.err);
     signal(&run, Signal::INT);
     said.read_to_string(&mut told).unwrap();
     assert_eq!(run.wait().unwrap().code(), Some(4), "{told}");
     assert!(told.contains("a stopped\n") && told.contains("flow 1: stopped; "), "{told}");
     assert_eq!(told.matches("flow 1").count(), 1, "its end is said twice: {told}");
     let (shown, listed) = (server.ok(&["flow", "show", "1"]), server.ok(&["flow", "list"]));
-    assert!(shown.contains("status         stopped") && listed.contains(" stopped "), "{shown}{listed}");
+    assert!(shown.contains("status         stopped") && listed.contains(" stopped  0 of 2 finished "), "{shown}{listed}");
     assert!([&told, &shown, &listed].iter().all(|text| !text.contains("failed")), "{told}{shown}{listed}");
     assert_eq!(server.json(&["flow", "list"])["flows"][0]["stop_requested"], true);
     // One whose job failed by itself failed, and what waited for that never ran.
