@@ -219,7 +219,7 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
         code::STORE_UNAVAILABLE => {
             let cause = "the log of the server and its /readyz say what is wrong with its Redis";
             match (told("outcome"), told("job_id")) {
-                (Some("not_done"), _) => format!("try again when it does; {cause}"),
+                (Some("not_done"), _) => format!("try again when its Redis does its part; {cause}"),
                 (_, Some(job)) => format!("look at the job with `hero job show {job}`; {cause}"),
                 (_, None) => format!("look what became of it before you repeat it; {cause}"),
             }
@@ -235,7 +235,7 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
             "name the type with --type, or script_type in a file; otherwise the name of the file decides".to_owned()
         }
         code::UNKNOWN_SCRIPT_TYPE => {
-            "name another type (--type, or script_type in a file; otherwise the name of the file decides), or start the server with a pool for this one. --pool replaces the usual pools: `hero serve --pool osis=2 --pool sal=1 --pool python=2`. For actors of your own, start them first, or the server with --script-types TYPE"
+            "name another type (`hero actor list` shows those with actors), or start the server with a pool for this one. --pool replaces the usual pools: `hero serve --pool osis=2 --pool sal=1 --pool python=2`. For actors of your own, start them first, or the server with --script-types TYPE"
                 .to_owned()
         }
         code::METHOD_NOT_FOUND => OF_ANOTHER_VERSION.to_owned(),

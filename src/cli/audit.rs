@@ -11,7 +11,7 @@ use super::output::{self, Line, Style};
 use super::table::{Fit, Table, cells};
 use crate::audit::read::{Tail, Written};
 use crate::audit::{AuditKey, Entry, Report, verify};
-use crate::exit::Exit;
+use crate::exit::{Exit, Usage};
 use crate::server::audit_log::{KEY, key_file};
 
 /// Interval at which the files are checked for new records.
@@ -216,7 +216,7 @@ impl Verify {
             }
         }
         let looked = places.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" and ");
-        Err(anyhow!("looked for it at {looked}; name it with --key"))
+        Err(Usage(format!("looked for it at {looked}; name it with --key")))
             .context("the key of the audit log is not there, and nothing can be said without it")
     }
 }

@@ -66,6 +66,9 @@ fn of_file(text: &str) -> Result<BTreeMap<String, String>, (usize, String)> {
         let (name, value) = match line.split_once('=') {
             Some((name, value)) if !name.trim().is_empty() => (name.trim(), unquoted(value.trim()).to_owned()),
             Some(_) => return Err((number, "a name is expected before the =".to_owned())),
+            None if line.contains(char::is_whitespace) => {
+                return Err((number, "NAME=VALUE is expected, or the NAME of a variable here".to_owned()));
+            }
             None => (line, of_environment(line).map_err(|reason| (number, reason))?),
         };
         if variables.insert(name.to_owned(), value).is_some() {
@@ -92,5 +95,6 @@ mod tests {
         assert_eq!(of_file("A=1\n=2").unwrap_err().0, 2);
         assert_eq!(of_file("A=1\n\nA=2").unwrap_err(), (3, "A is given twice; give it once".to_owned()));
         assert_eq!(of_file("NO_VARIABLE_IS_CALLED_SO").unwrap_err().0, 1);
+        assert_eq!(of_file("bad line").unwrap_err(), (1, "NAME=VALUE is expected, or the NAME of a variable here".to_owned()));
     }
 }

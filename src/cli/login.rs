@@ -9,7 +9,7 @@ use serde_json::json;
 use super::global::Global;
 use super::local_time::local_time;
 use super::output;
-use crate::exit::Exit;
+use crate::exit::{Exit, Usage};
 use crate::model::PrivateKey;
 use crate::server::private_file;
 
@@ -23,8 +23,8 @@ pub(super) struct Login {
 
 impl Login {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
-        let key =
-            read(&self.key)?.ok_or_else(|| anyhow!("there is no file {}; make a key with: hero identity key {0}", self.key.display()))?;
+        let none = || Usage(format!("there is no file {}; make a key with: hero identity key {0}", self.key.display()));
+        let key = read(&self.key)?.ok_or_else(none)?;
         let made = global.connect_as_nobody().await?.log_in(&key).await?;
         if global.json {
             output::json(&made)?;

@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::copy::write;
 use super::tree::{self, DEEPEST, Found, may_be_link, named};
+use crate::exit::Usage;
 use crate::model::{Timestamp, hex};
 
 /// The name of its file.
@@ -56,6 +57,9 @@ impl Manifest {
     pub(super) fn read(directory: &Path) -> anyhow::Result<Self> {
         let path = directory.join(NAME);
         let none = || format!("{} is no copy that `hero backup` made, or not a whole one: it has no {NAME}", directory.display());
+        if !directory.exists() {
+            bail!(Usage(format!("there is no directory {}", directory.display())));
+        }
         let opened = tree::directory(directory).with_context(none)?;
         let Some((Found::File(mut file), _)) =
             tree::open(&opened, OsStr::new(NAME)).with_context(|| format!("{} cannot be read", path.display()))?

@@ -32,7 +32,7 @@ impl CreateMany {
         let text = read_text("list of jobs", &self.file)?;
         let file = if self.file == Path::new("-") { "stdin".to_owned() } else { self.file.display().to_string() };
         let specs =
-            jobs(&text).map_err(|error| Usage(format!("{file} is no JSON list of jobs, and no JSON object for each: {error:#}")))?;
+            jobs(&text).map_err(|error| Usage(format!("{file}: a JSON list of jobs is expected, or one JSON object a line: {error:#}")))?;
         script_error::check_all(&specs, &file)?;
         let client = global.connect().await?;
         let ids = client.create_jobs(&specs).await?;

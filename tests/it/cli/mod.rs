@@ -312,6 +312,10 @@ fn a_file_that_is_not_there_is_not_watched_and_a_limit_of_nothing_is_refused() {
     let hero = Hero::new().env("HERO_SERVER", "ws://127.0.0.1:1");
     let ended = hero.run(&["run", "--watch", "nofile.rhai"]);
     assert!(ended.code == 2 && ended.err.contains("nofile.rhai cannot be opened"), "{}", ended.err);
+    for arguments in [&["login", "--key", "nofile"][..], &["audit", "verify", ".", "--key", "nofile"], &["restore", "nodir"]] {
+        let ended = hero.run(arguments);
+        assert!(ended.code == 2 && ended.err.contains(arguments[arguments.len() - 1]), "{arguments:?}: {}", ended.err);
+    }
     let ended = hero.run(&["schedule", "create", "-e", "1", "--every", "1h", "--missed-limit", "5"]);
     assert!(ended.code == 2 && ended.err.contains("--missed all"), "{}", ended.err);
 }
