@@ -1,7 +1,6 @@
 //! Engines: the environment of scripts, their limits, and the behavior when limits do not suffice.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
-mod attacks;
 mod breakouts;
 mod check;
 mod child;

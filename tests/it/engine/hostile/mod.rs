@@ -1,6 +1,7 @@
 //! The scripts of `tests/hostile`, on a server as an operator starts it, next to harmless jobs.
 
 mod script;
+mod single;
 
 use futures_util::{StreamExt as _, stream};
 use hero::client::Client;

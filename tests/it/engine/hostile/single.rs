@@ -5,7 +5,7 @@ use std::time::Duration;
 use hero::engine::EngineSettings;
 use hero::model::{ErrorKind, Limit};
 
-use super::{Bench, job, settings};
+use crate::engine::{Bench, job, settings};
 
 /// An engine with a cap on operations, for attacks that would otherwise only end with their timeout.
 fn capped() -> EngineSettings {
