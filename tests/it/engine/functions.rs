@@ -236,3 +236,31 @@ async fn decimal_numbers_are_exact() {
         assert_eq!(bench.text(script).await, text, "{script}");
     }
 }
+
+#[tokio::test]
+async fn padding_pads_and_ends() {
+    let mut bench = Bench::start().await;
+    for (script, padded) in [
+        ("let s = `a`; s.pad(10, ``); s", "a"),
+        ("let s = `a`; s.pad(6, `xyz`); s", "axyzxy"),
+        ("let s = `aé`; s.pad(5, `éü`); s", "aééüé"),
+        ("let s = `abc`; s.pad(2, `x`); s.pad(-1, `x`); s", "abc"),
+        ("let a = [1]; a.pad(3, [0]); a", "[1,[0],[0]]"),
+        ("let a = [1, 2]; a.pad(1, 0); a.pad(-9223372036854775807, 0); a", "[1,2]"),
+        ("fn g(x) { x } let v = []; v.pad(9000, 1); let f = Fn(`g`).curry(v); let a = []; a.pad(10, f); a.len()", "10"),
+    ] {
+        assert_eq!(bench.text(script).await, padded, "{script}");
+    }
+}
+
+#[tokio::test]
+async fn replace_still_replaces() {
+    let mut bench = Bench::start().await;
+    assert_eq!(
+        bench
+            .text("let s = \"hello\"; s.replace(\"l\", \"LL\"); s.replace('h', 'H'); s.replace(\"o\", '0'); s.replace('e', \"\"); s")
+            .await,
+        "HLLLL0"
+    );
+    assert!(bench.error("const S = \"abc\"; S.replace('a', 'b')").await.message.contains("constant"));
+}

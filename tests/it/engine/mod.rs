@@ -99,13 +99,6 @@ impl Bench {
         self.run(script).await.result.expect_err(script)
     }
 
-    /// Expects that a script runs until its time is over.
-    async fn times_out(&mut self, script: &str) {
-        let job = EngineJob { timeout: Duration::from_millis(100), ..job(script) };
-        let error = self.run_job(&job).await.result.unwrap_err();
-        assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Timeout, "timeout"), "{script}");
-    }
-
     /// Expects that a script hits a limit and that the engine goes on.
     async fn hits(&mut self, limit: Limit, script: &str) -> JobError {
         let error = self.error(script).await;

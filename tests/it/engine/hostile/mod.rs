@@ -1,4 +1,5 @@
-//! The scripts of `tests/hostile`, on a server as an operator starts it, next to harmless jobs.
+//! The scripts of `tests/hostile`, on a server as an operator starts it, next to harmless jobs; and attacks on a single
+//! engine.
 
 mod script;
 mod single;
@@ -23,6 +24,8 @@ const TRIES: usize = 16;
 const ENGINE: u64 = 192 << 20;
 /// The maximum memory of the server.
 const SERVER: u64 = 256 << 20;
+/// The maximum length of an error message, in bytes.
+const MESSAGE: usize = 2048;
 /// The result of a neighbour job.
 const HARMLESS: &str = "4950: neighbour";
 /// The settings for script types that are not built in.
@@ -33,7 +36,7 @@ const SCRIPT_TYPES: &str = "[script_types.bash]\ncommand = [\"bash\", \"{script}
 async fn no_hostile_script_ends_the_server_or_harms_its_neighbours_and_the_memory_returns() {
     let languages = Language::runnable();
     let scripts = Hostile::all(&languages);
-    assert!(scripts.len() >= 80, "only {} scripts", scripts.len());
+    assert!(scripts.len() >= 300, "only {} scripts", scripts.len());
     let home = tempfile::tempdir().unwrap();
     let (config, temporary) = (home.path().join("hero.toml"), home.path().join("tmp"));
     std::fs::write(&config, SCRIPT_TYPES).unwrap();
@@ -130,6 +133,9 @@ async fn judged(client: &Client, script: &Hostile, job: &Job) -> Option<String> 
     let failure = compared(script, &ended, job.output.as_deref().unwrap_or_default(), message);
     if failure.is_some() {
         return failure;
+    }
+    if message.len() > MESSAGE {
+        return Some(format!("its error has {} bytes", message.len()));
     }
     if was_killed(job) != script.kills {
         return Some(format!("its engine was killed: {}, where {} was expected", was_killed(job), script.kills));
