@@ -43,8 +43,7 @@ async fn were_released_in_steps(redis: &Redis, relatives: usize) {
     assert!(calls >= relatives / 128, "{relatives} relatives were released by {calls} calls");
 }
 
-/// So many jobs are in the queue.
-/// Waits as long as the queue grows.
+/// Waits until this number of jobs are in the queue, as long as it grows.
 async fn queued(house: &House, expected: usize) {
     let mut before = 0;
     while before < expected {
@@ -65,48 +64,39 @@ async fn how_many_are(house: &House, jobs: &[JobId], expected: Status) -> usize 
     count
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_dependents_are_dispatched_in_steps() {
+/// Starts ten thousand relatives of a job, ends it, and expects that they are dispatched in steps. Gives the job.
+async fn dispatched_in_steps(of: impl Fn(&JobId) -> JobSpec, end: Status) -> (House, JobId) {
     let (house, hand) = by_hand().await;
-    let house = &house;
     watch(&house.redis).await;
     let first = house.start(spec("1")).await;
-    let dependents = start_many(house, &after(&[&first])).await;
-    hand.finish(&first).await;
-    queued(house, MANY).await;
+    let relatives = start_many(&house, &of(&first)).await;
+    match end {
+        Status::Error => assert_eq!(hand.fail(&first).await, end),
+        _ => hand.finish(&first).await,
+    }
+    queued(&house, MANY).await;
     released(&house.redis).await;
     were_released_in_steps(&house.redis, MANY).await;
-    assert_eq!(how_many_are(house, &dependents, Status::Dispatched).await, MANY);
+    assert_eq!(how_many_are(&house, &relatives, Status::Dispatched).await, MANY);
+    (house, first)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_dependents_are_dispatched_in_steps() {
+    dispatched_in_steps(|first| after(&[first]), Status::Finished).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_children_are_dispatched_in_steps() {
-    let (house, hand) = by_hand().await;
-    let house = &house;
-    watch(&house.redis).await;
-    let parent = house.start(spec("1")).await;
-    let children = start_many(house, &child_of(&parent)).await;
+    let (house, parent) = dispatched_in_steps(child_of, Status::Finished).await;
     let continuation = house.start(continuation_of(&parent)).await;
-    hand.finish(&parent).await;
-    queued(house, MANY).await;
-    released(&house.redis).await;
-    were_released_in_steps(&house.redis, MANY).await;
-    assert_eq!(how_many_are(house, &children, Status::Dispatched).await, MANY);
     let active: usize = house.redis.run(&["SCARD", &format!("hero:rel:{parent}:active")]).await;
-    assert_eq!((active, status(house, &continuation).await), (MANY, Status::WaitingForPrerequisites));
+    assert_eq!((active, status(&house, &continuation).await), (MANY, Status::WaitingForPrerequisites));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_continuations_are_dispatched_in_steps() {
-    let (house, hand) = by_hand().await;
-    let house = &house;
-    watch(&house.redis).await;
-    let predecessor = house.start(spec("1")).await;
-    let continuations = start_many(house, &continuation_of(&predecessor)).await;
-    assert_eq!(hand.fail(&predecessor).await, Status::Error);
-    queued(house, MANY).await;
-    were_released_in_steps(&house.redis, MANY).await;
-    assert_eq!(how_many_are(house, &continuations, Status::Dispatched).await, MANY);
+    dispatched_in_steps(continuation_of, Status::Error).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,8 +2,8 @@
 
 use hero::model::{JobId, JobSpec, Status};
 
-use super::{Hand, after, begin, by_hand, child_of, continuation_of, create, ended_by, fate, leaves_nothing, released, status};
-use crate::support::{House, PATIENCE, Redis, pool_settings, spec, until};
+use super::{Hand, after, begin, by_hand, continuation_of, create, ended_by, fate, leaves_nothing};
+use crate::support::{House, PATIENCE, Redis, spec, until};
 
 /// HSET and LPUSH of a job of the legacy layout.
 async fn written(redis: &Redis, more: &[(&str, &str)]) -> JobId {
@@ -45,11 +45,6 @@ async fn foreign_end(redis: &Redis, id: &JobId, fields: &[&str]) {
 async fn foreign_finish(redis: &Redis, id: &JobId) {
     foreign_take(redis, id).await;
     foreign_end(redis, id, &["status", "finished", "output", "1"]).await;
-}
-
-async fn foreign_fail(redis: &Redis, id: &JobId) {
-    foreign_take(redis, id).await;
-    foreign_end(redis, id, &["status", "error", "error", "no"]).await;
 }
 
 /// The word in the hash, which may be that of a foreign program.
@@ -161,148 +156,6 @@ async fn nonsense_in_the_relations_of_a_foreign_program_loses_nobody_else() {
             .await;
     }
     leaves_nothing(redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_end_of_a_job_that_a_foreign_actor_ran_releases_its_relatives() {
-    let (house, hand) = by_hand().await;
-    let redis = &house.redis;
-    let job = house.start(spec("1")).await;
-    let (dependent, child, continuation) =
-        (house.start(after(&[&job])).await, house.start(child_of(&job)).await, house.start(continuation_of(&job)).await);
-    foreign_take(redis, &job).await;
-    foreign_end(redis, &job, &["status", "finished", "output", "1"]).await;
-    // One child goes to the foreign actor, too, and the continuation waits for it.
-    house.is(&dependent, Status::Dispatched).await;
-    house.is(&child, Status::Dispatched).await;
-    released(redis).await;
-    assert_eq!(status(&house, &continuation).await, Status::WaitingForPrerequisites);
-    foreign_finish(redis, &child).await;
-    hand.finish(&continuation).await;
-    hand.finish(&dependent).await;
-    leaves_nothing(redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_error_of_a_foreign_actor_ends_dependents_and_children_but_not_continuations() {
-    let (house, hand) = by_hand().await;
-    let redis = &house.redis;
-    let job = house.start(spec("1")).await;
-    let (dependent, child, continuation) =
-        (house.start(after(&[&job])).await, house.start(child_of(&job)).await, house.start(continuation_of(&job)).await);
-    foreign_fail(redis, &job).await;
-    ended_by(&house, &dependent, &job).await;
-    ended_by(&house, &child, &job).await;
-    hand.finish(&continuation).await;
-    leaves_nothing(redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn retries_apply_to_the_errors_of_foreign_actors() {
-    let (house, hand) = by_hand().await;
-    let redis = &house.redis;
-    for good in [true, false] {
-        let job = house.start(JobSpec { retries: 1, retry_backoff: hero::model::Seconds::new(0.05), ..spec("1") }).await;
-        let (dependent, continuation) = (house.start(after(&[&job])).await, house.start(continuation_of(&job)).await);
-        foreign_fail(redis, &job).await;
-        foreign_take(redis, &job).await;
-        released(redis).await;
-        for waiting in [&dependent, &continuation] {
-            assert_eq!(status(&house, waiting).await, Status::WaitingForPrerequisites);
-        }
-        if good {
-            foreign_end(redis, &job, &["status", "finished", "output", "1"]).await;
-            hand.finish(&dependent).await;
-        } else {
-            foreign_end(redis, &job, &["status", "error", "error", "again"]).await;
-            ended_by(&house, &dependent, &job).await;
-        }
-        hand.finish(&continuation).await;
-    }
-    leaves_nothing(redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_waits_for_one_that_we_never_saw_is_released() {
-    let (house, hand) = by_hand().await;
-    let redis = &house.redis;
-    for bad in [false, true] {
-        // Written and pushed by a foreign client, run by a foreign actor.
-        let (first, parent) = (written(redis, &[]).await, written(redis, &[]).await);
-        let (dependent, continuation) = (house.start(after(&[&first])).await, house.start(continuation_of(&parent)).await);
-        let child = house.start(child_of(&parent)).await;
-        for waiting in [&dependent, &continuation, &child] {
-            assert_eq!(status(&house, waiting).await, Status::WaitingForPrerequisites);
-        }
-        if bad {
-            foreign_fail(redis, &first).await;
-            foreign_fail(redis, &parent).await;
-            ended_by(&house, &dependent, &first).await;
-            ended_by(&house, &child, &parent).await;
-        } else {
-            foreign_finish(redis, &first).await;
-            foreign_finish(redis, &parent).await;
-            hand.finish(&dependent).await;
-            hand.finish(&child).await;
-        }
-        hand.finish(&continuation).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_waits_for_one_that_a_foreign_actor_runs_already_is_released() {
-    let (house, hand) = by_hand().await;
-    let redis = &house.redis;
-    let first = written(redis, &[]).await;
-    foreign_take(redis, &first).await;
-    let dependent = house.start(after(&[&first])).await;
-    let continuation = house.start(continuation_of(&first)).await;
-    foreign_end(redis, &first, &["status", "finished", "output", "1"]).await;
-    hand.finish(&dependent).await;
-    hand.finish(&continuation).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_a_foreign_actor_finished_unseen_is_a_prerequisite_that_is_met() {
-    let (house, hand) = by_hand().await;
-    let redis = &house.redis;
-    let (good, bad) = (written(redis, &[]).await, written(redis, &[]).await);
-    foreign_finish(redis, &good).await;
-    foreign_fail(redis, &bad).await;
-    let dependent = house.start(after(&[&good])).await;
-    hand.finish(&dependent).await;
-    let continuation = house.start(continuation_of(&bad)).await;
-    hand.finish(&continuation).await;
-    let never = create(&house, after(&[&bad])).await;
-    drop(house.dispatcher.start(crate::support::CONTEXT, &never).await);
-    ended_by(&house, &never, &bad).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn our_actors_and_foreign_ones_share_a_family() {
-    let mut house = House::empty().await;
-    let redis_directory = house.redis.directory().to_owned();
-    let parent = house.start(spec("1")).await;
-    let mut children = Vec::new();
-    for _ in 0..10 {
-        children.push(house.start(child_of(&parent)).await);
-    }
-    let continuation = house.start(continuation_of(&parent)).await;
-    foreign_finish(&house.redis, &parent).await;
-    for child in &children[..5] {
-        foreign_take(&house.redis, child).await;
-    }
-    house.hire(pool_settings(&redis_directory, 2)).await;
-    for child in &children[5..] {
-        house.is(child, Status::Finished).await;
-    }
-    assert_eq!(status(&house, &continuation).await, Status::WaitingForPrerequisites);
-    for child in &children[..4] {
-        foreign_end(&house.redis, child, &["status", "finished", "output", "1"]).await;
-    }
-    foreign_end(&house.redis, &children[4], &["status", "error", "error", "no"]).await;
-    house.is(&continuation, Status::Finished).await;
-    leaves_nothing(&house.redis).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -66,22 +66,9 @@ impl Hand {
         self.end(id, AttemptEnd::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::from_millis(20) }).await
     }
 
-    /// The engine ends a job that was stopped. Returns its new status.
-    pub async fn obey_stop(&self, id: &JobId) -> Status {
-        let retry_in = Duration::ZERO;
-        self.end(id, AttemptEnd::Failed { error: JobError::new(ErrorKind::Stopped, "stopped"), retry_in }).await
-    }
-
     /// The engine crashes. Returns the new status of the job.
     pub async fn crash(&self, id: &JobId) -> Status {
         self.end(id, AttemptEnd::Crashed).await
-    }
-
-    /// The engine dies so often that the job is given up.
-    pub async fn crash_for_good(&self, id: &JobId) {
-        for expected in [Status::Dispatched, Status::Dispatched, Status::Error] {
-            assert_eq!(self.crash(id).await, expected);
-        }
     }
 
     /// Finishes everything it has in one go.

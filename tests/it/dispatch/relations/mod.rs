@@ -1,11 +1,13 @@
 //! Jobs that depend on each other: prerequisites, parents, children and continuations.
 //!
+//! `tests/it/model` compares statuses, lists and events of random jobs with a plain model. The tests here prove what it
+//! does not: the words of errors, bounds, races, real actors, groups that are staged, and what foreign programs write.
+//!
 //! Where the order matters, a [`hand::Hand`] plays the actor, so that the test decides when and how an attempt ends.
 
 mod bounds;
 mod budget;
 mod bulk;
-mod continuations;
 mod defects;
 mod delete;
 mod families;

@@ -3,7 +3,7 @@
 use hero::dispatch::Error;
 use hero::model::{ErrorKind, JobId, JobSpec, Status};
 
-use super::{after, begin, by_hand, create, ended_by, fate, history, leaves_nothing, list_of, nobody, relatives, released, status, when};
+use super::{after, begin, by_hand, create, ended_by, history, leaves_nothing, list_of, nobody, relatives, released, status, when};
 use crate::support::{CONTEXT, House, PATIENCE, spec};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,21 +39,6 @@ async fn both_spellings_of_the_prerequisites_are_on_the_hash() {
     for field in fields {
         assert_eq!(serde_json::from_str::<Vec<JobId>>(&field.unwrap()).unwrap(), std::slice::from_ref(&first));
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_job_whose_prerequisites_finished_before_it_started_goes_at_once() {
-    let (house, hand) = by_hand().await;
-    let first = house.start(spec("1")).await;
-    let linked_before = create(&house, after(&[&first])).await;
-    hand.finish(&first).await;
-    released(&house.redis).await;
-    let linked_after = create(&house, after(&[&first])).await;
-    for job in [linked_before, linked_after] {
-        assert_eq!(begin(&house, &job).await, Status::Dispatched);
-        hand.finish(&job).await;
-    }
-    leaves_nothing(&house.redis).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,22 +95,6 @@ async fn a_chain_of_200_runs_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_diamond_joins() {
-    let house = House::open(2).await;
-    let top = create(&house, spec("sleep(0.05)")).await;
-    let (left, right) = (house.start(after(&[&top])).await, house.start(after(&[&top])).await);
-    let bottom = house.start(after(&[&left, &right])).await;
-    begin(&house, &top).await;
-    house.dispatcher.wait(CONTEXT, &bottom, PATIENCE).await.unwrap();
-    let history = history(&house.redis).await;
-    for side in [&left, &right] {
-        assert!(when(&history, &top, Status::Finished) < when(&history, side, Status::Started));
-        assert!(when(&history, side, Status::Finished) < when(&history, &bottom, Status::Started));
-    }
-    leaves_nothing(&house.redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn one_job_waits_for_300() {
     let house = House::open(2).await;
     let creations = (0..300).map(|_| house.dispatcher.create(spec("1")));
@@ -152,74 +121,4 @@ async fn whoever_runs_a_job_and_waits_waits_for_its_prerequisites_too() {
     let failed = house.dispatcher.run_and_wait(after(&[&fails]), PATIENCE).await.unwrap_err();
     let Error::Failed { error, .. } = failed else { panic!("{failed}") };
     assert!(error.kind == ErrorKind::Prerequisite && error.message.contains(fails.as_str()), "{error:?}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_error_ends_dependents_however_far_they_have_come() {
-    let (house, hand) = by_hand().await;
-    let (bad, other) = (house.start(spec("1")).await, create(&house, spec("1")).await);
-    let later = Some(house.store.clock().now().plus(std::time::Duration::from_secs(3600)));
-    let created = create(&house, after(&[&bad])).await;
-    let scheduled = house.start(JobSpec { run_at: later, ..after(&[&bad]) }).await;
-    let waiting = house.start(after(&[&bad, &other])).await;
-    let second = house.start(after(&[&waiting])).await;
-    let third = house.start(after(&[&second, &bad])).await;
-    assert_eq!(status(&house, &scheduled).await, Status::Scheduled);
-    hand.fail(&bad).await;
-    for job in [&created, &scheduled, &waiting] {
-        ended_by(&house, job, &bad).await;
-    }
-    ended_by(&house, &second, &waiting).await;
-    assert_eq!(fate(&house, &third).await.kind, ErrorKind::Prerequisite);
-    assert_eq!(status(&house, &other).await, Status::Created);
-    begin(&house, &other).await;
-    hand.finish(&other).await;
-    released(&house.redis).await;
-    assert_eq!(hand.take_all().await, 0);
-    leaves_nothing(&house.redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_stopped_prerequisite_ends_its_dependents_wherever_it_was() {
-    let mut house = House::empty().await;
-    let settings = crate::support::pool_settings(house.redis.directory(), 1);
-    let created = create(&house, spec("1")).await;
-    let waiting = house.start(after(&[&created])).await;
-    let dispatched = house.start(spec("1")).await;
-    let mut pairs = Vec::new();
-    for stopped in [waiting, created, dispatched] {
-        let dependent = house.start(after(&[&stopped])).await;
-        house.dispatcher.stop(CONTEXT, &stopped).await.unwrap();
-        pairs.push((stopped, dependent));
-    }
-    house.hire(settings).await;
-    let started = house.start(spec("loop {}")).await;
-    let dependent = house.start(after(&[&started])).await;
-    house.is(&started, Status::Started).await;
-    house.dispatcher.stop(CONTEXT, &started).await.unwrap();
-    pairs.push((started, dependent));
-    for (stopped, dependent) in &pairs {
-        ended_by(&house, dependent, stopped).await;
-    }
-    leaves_nothing(&house.redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_prerequisite_with_retries_left_ends_nobody() {
-    let (house, hand) = by_hand().await;
-    for good in [true, false] {
-        let retried = house.start(JobSpec { retries: 1, ..spec("1") }).await;
-        let job = house.start(after(&[&retried])).await;
-        assert_eq!(hand.fail(&retried).await, Status::Scheduled);
-        released(&house.redis).await;
-        assert_eq!(status(&house, &job).await, Status::WaitingForPrerequisites);
-        if good {
-            hand.finish(&retried).await;
-            hand.finish(&job).await;
-        } else {
-            assert_eq!(hand.fail(&retried).await, Status::Error);
-            ended_by(&house, &job, &retried).await;
-        }
-    }
-    leaves_nothing(&house.redis).await;
 }

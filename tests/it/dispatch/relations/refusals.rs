@@ -119,20 +119,6 @@ async fn a_new_job_cannot_close_a_cycle_of_old_ones() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_only_looks_like_a_cycle_runs() {
-    let (house, hand) = by_hand().await;
-    let parent = house.start(spec("1")).await;
-    let child = house.start(JobSpec { prerequisites: vec![parent.clone()], ..child_of(&parent) }).await;
-    let sibling =
-        house.start(JobSpec { predecessor_id: Some(child.clone()), prerequisites: vec![child.clone()], ..child_of(&parent) }).await;
-    let continuation = house.start(JobSpec { predecessor_id: Some(parent.clone()), ..after(&[&parent, &child, &sibling]) }).await;
-    for job in [&parent, &child, &sibling, &continuation] {
-        hand.finish(job).await;
-    }
-    leaves_nothing(&house.redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_has_begun_gets_no_more_prerequisites() {
     let (house, hand) = by_hand().await;
     let dispatched = house.start(spec("1")).await;

@@ -3,9 +3,7 @@
 use hero::dispatch::Error;
 use hero::model::{ErrorKind, JobId, JobSpec, Status};
 
-use super::{
-    after, begin, by_hand, child_of, continuation_of, create, ended_by, fate, leaves_nothing, relatives, released, set_of, status,
-};
+use super::{after, by_hand, child_of, continuation_of, create, ended_by, fate, leaves_nothing, status};
 use crate::support::{CONTEXT, House, PATIENCE, spec};
 
 async fn retry(house: &House, id: &JobId) -> Status {
@@ -43,27 +41,6 @@ async fn a_finished_job_runs_again() {
     let second = house.dispatcher.wait(CONTEXT, &first.job_id, PATIENCE).await.unwrap();
     assert_eq!(second.output, "42");
     assert!(second.started_at > first.started_at && second.finished_at > first.finished_at, "{first:?} {second:?}");
-    leaves_nothing(&house.redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn retries_and_crashes_are_counted_anew() {
-    let (house, hand) = by_hand().await;
-    let job = house.start(JobSpec { retries: 1, ..spec("1") }).await;
-    for _ in 0..3 {
-        assert_eq!(hand.fail(&job).await, Status::Scheduled);
-        assert_eq!(hand.fail(&job).await, Status::Error);
-        assert_eq!(retry(&house, &job).await, Status::Dispatched);
-    }
-    hand.finish(&job).await;
-    let crashes = house.start(spec("1")).await;
-    for _ in 0..2 {
-        hand.crash_for_good(&crashes).await;
-        retry(&house, &crashes).await;
-    }
-    hand.finish(&crashes).await;
-    let job = house.dispatcher.job(CONTEXT, &crashes).await.unwrap();
-    assert_eq!((job.status, job.crashes), (Status::Finished, 0));
     leaves_nothing(&house.redis).await;
 }
 
@@ -127,65 +104,6 @@ async fn one_of_two_concurrent_retries_succeeds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_child_that_is_retried_joins_the_active_children_again() {
-    let (house, hand) = by_hand().await;
-    let parent = house.start(spec("1")).await;
-    let child = house.start(child_of(&parent)).await;
-    hand.finish(&parent).await;
-    hand.fail(&child).await;
-    released(&house.redis).await;
-    assert_eq!(retry(&house, &child).await, Status::Dispatched);
-    assert_eq!(relatives(&house.redis, &parent, "active").await, set_of(&[&child]));
-    let continuation = create(&house, continuation_of(&parent)).await;
-    assert_eq!(begin(&house, &continuation).await, Status::WaitingForPrerequisites);
-    hand.finish(&child).await;
-    hand.finish(&continuation).await;
-    leaves_nothing(&house.redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_parent_that_is_retried_releases_new_children_and_continuations() {
-    let (house, hand) = by_hand().await;
-    let parent = house.start(spec("1")).await;
-    let lost = house.start(child_of(&parent)).await;
-    hand.fail(&parent).await;
-    ended_by(&house, &lost, &parent).await;
-    released(&house.redis).await;
-    assert_eq!(retry(&house, &parent).await, Status::Dispatched);
-    let (child, continuation, dependent) =
-        (house.start(child_of(&parent)).await, house.start(continuation_of(&parent)).await, house.start(after(&[&parent])).await);
-    for waiting in [&child, &continuation, &dependent] {
-        assert_eq!(status(&house, waiting).await, Status::WaitingForPrerequisites);
-    }
-    hand.finish(&parent).await;
-    hand.finish(&dependent).await;
-    hand.finish(&child).await;
-    hand.finish(&continuation).await;
-    // The child that ended with its parent can be had back.
-    assert_eq!(retry(&house, &lost).await, Status::Dispatched);
-    hand.finish(&lost).await;
-    leaves_nothing(&house.redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_dependent_that_ended_with_its_prerequisite_runs_when_both_are_retried() {
-    let (house, hand) = by_hand().await;
-    let (bad, good) = (house.start(spec("1")).await, house.start(spec("1")).await);
-    let job = house.start(after(&[&bad, &good])).await;
-    hand.fail(&bad).await;
-    ended_by(&house, &job, &bad).await;
-    hand.finish(&good).await;
-    retry(&house, &bad).await;
-    hand.finish(&bad).await;
-    released(&house.redis).await;
-    assert_eq!(status(&house, &job).await, Status::Error);
-    assert_eq!(retry(&house, &job).await, Status::Dispatched);
-    hand.finish(&job).await;
-    assert_eq!(hand.times(&job).await, 1);
-    leaves_nothing(&house.redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_dependent_that_is_retried_before_its_prerequisite_is_not_lost() {
     let (house, hand) = by_hand().await;
     let bad = house.start(spec("1")).await;
@@ -207,140 +125,6 @@ async fn a_dependent_that_is_retried_before_its_prerequisite_is_not_lost() {
         hand.finish(&bad).await;
     }
     leaves_nothing(&house.redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn dependents_that_ran_once_do_not_run_again_with_their_prerequisite() {
-    let (house, hand) = by_hand().await;
-    let first = house.start(spec("1")).await;
-    let (dependent, child, continuation) =
-        (house.start(after(&[&first])).await, house.start(child_of(&first)).await, house.start(continuation_of(&first)).await);
-    for job in [&first, &dependent, &child, &continuation] {
-        hand.finish(job).await;
-    }
-    released(&house.redis).await;
-    retry(&house, &first).await;
-    hand.finish(&first).await;
-    released(&house.redis).await;
-    assert_eq!(hand.take_all().await, 0);
-    for job in [&dependent, &child, &continuation] {
-        assert_eq!((hand.times(job).await, status(&house, job).await), (1, Status::Finished));
-    }
-    leaves_nothing(&house.redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_stopped_job_is_retried() {
-    let (house, hand) = by_hand().await;
-    let created = create(&house, spec("1")).await;
-    let waiting = house.start(after(&[&created])).await;
-    let dispatched = house.start(spec("1")).await;
-    for job in [&waiting, &created, &dispatched] {
-        house.dispatcher.stop(CONTEXT, job).await.unwrap();
-    }
-    released(&house.redis).await;
-    for job in [&created, &dispatched] {
-        assert_eq!(retry(&house, job).await, Status::Dispatched);
-        hand.finish(job).await;
-    }
-    released(&house.redis).await;
-    assert_eq!(retry(&house, &waiting).await, Status::Dispatched);
-    hand.finish(&waiting).await;
-    leaves_nothing(&house.redis).await;
-}
-
-/// Whoever ended while it waited stands in the lists of the others still.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_retried_job_waits_for_each_of_the_others_once() {
-    let (house, hand) = by_hand().await;
-    let [bad, first, second] = [house.start(spec("1")).await, house.start(spec("1")).await, house.start(spec("1")).await];
-    let (parent, predecessor) = (house.start(spec("1")).await, house.start(spec("1")).await);
-    let waits = JobSpec { parent_id: Some(parent.clone()), predecessor_id: Some(predecessor.clone()), ..after(&[&bad, &first, &second]) };
-    let job = house.start(waits).await;
-    hand.fail(&bad).await;
-    ended_by(&house, &job, &bad).await;
-    retry(&house, &bad).await;
-    hand.finish(&bad).await;
-    released(&house.redis).await;
-    assert_eq!(retry(&house, &job).await, Status::WaitingForPrerequisites);
-    for other in [&first, &parent, &predecessor, &second] {
-        assert_eq!(status(&house, &job).await, Status::WaitingForPrerequisites);
-        hand.finish(other).await;
-        released(&house.redis).await;
-    }
-    hand.finish(&job).await;
-    assert_eq!(hand.times(&job).await, 1);
-    leaves_nothing(&house.redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_stopped_child_that_is_retried_waits_for_its_parent_once() {
-    let (house, hand) = by_hand().await;
-    let (parent, first) = (house.start(spec("1")).await, house.start(spec("1")).await);
-    let child = house.start(JobSpec { prerequisites: vec![first.clone()], ..child_of(&parent) }).await;
-    let continuation = house.start(continuation_of(&parent)).await;
-    for _ in 0..3 {
-        house.dispatcher.stop(CONTEXT, &child).await.unwrap();
-        assert_eq!(retry(&house, &child).await, Status::WaitingForPrerequisites);
-    }
-    hand.finish(&parent).await;
-    released(&house.redis).await;
-    for waiting in [&child, &continuation] {
-        assert_eq!(status(&house, waiting).await, Status::WaitingForPrerequisites);
-    }
-    hand.finish(&first).await;
-    hand.finish(&child).await;
-    hand.finish(&continuation).await;
-    assert_eq!((hand.times(&child).await, hand.times(&continuation).await), (1, 1));
-    leaves_nothing(&house.redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_continuation_that_is_retried_waits_for_its_predecessor_again() {
-    let (house, hand) = by_hand().await;
-    let (predecessor, first) = (house.start(spec("1")).await, house.start(spec("1")).await);
-    let continuation = house.start(continuation_of(&predecessor)).await;
-    house.dispatcher.stop(CONTEXT, &continuation).await.unwrap();
-    assert_eq!(retry(&house, &continuation).await, Status::WaitingForPrerequisites);
-    hand.finish(&predecessor).await;
-    hand.finish(&continuation).await;
-    // A predecessor that was closed once is waited for no more, and not when it runs again either.
-    released(&house.redis).await;
-    assert_eq!(retry(&house, &continuation).await, Status::Dispatched);
-    hand.finish(&continuation).await;
-    hand.finish(&first).await;
-    assert_eq!(hand.times(&continuation).await, 2);
-    leaves_nothing(&house.redis).await;
-}
-
-/// The release of the first end comes after the retry.
-#[tokio::test(flavor = "multi_thread")]
-async fn an_end_that_was_taken_back_before_its_release_ends_nobody() {
-    let redis = crate::support::Redis::start().await;
-    let store = redis.store().await;
-    let hand = super::Hand::of(&store);
-    let create = async |spec| {
-        let id = JobId::random();
-        store
-            .jobs()
-            .create(hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None })
-            .await
-            .unwrap();
-        id
-    };
-    let job = create(spec("1")).await;
-    let before = create(after(&[&job])).await;
-    hand.fail(&job).await;
-    store.jobs().retry(&job).await.unwrap();
-    let behind = create(after(&[&job])).await;
-    store.jobs().release_relatives(128).await.unwrap();
-    for waiting in [&before, &behind] {
-        assert_eq!(store.jobs().get(waiting).await.unwrap().unwrap().status, Status::WaitingForPrerequisites);
-    }
-    hand.finish(&job).await;
-    store.jobs().release_relatives(128).await.unwrap();
-    hand.finish(&before).await;
-    hand.finish(&behind).await;
 }
 
 /// The predecessor was deleted, and its relatives are not released yet.
