@@ -291,43 +291,17 @@ fn is_refusal(error: &clap::Error) -> bool {
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let global = cli.global;
     let address = global.address();
-    let asks = |command: &Command| {
-        use Command::{
-            Bench, Call, Context, Drain, Flow, Identity, Job, Login, Mcp, Message, Object, Queue, Rights, Run, Runner, Schedule, Token,
-            Whoami,
-        };
-        matches!(
-            command,
-            Run(_)
-                | Drain(_)
-                | Job(_)
-                | Flow(_)
-                | Schedule(_)
-                | Queue(_)
-                | Object(_)
-                | Identity(_)
-                | Token(_)
-                | Context(_)
-                | Rights(_)
-                | Runner(_)
-                | Message(_)
-                | Call(_)
-                | Whoami
-                | Login(_)
-                | Mcp
-                | Bench(_)
-        )
-    };
-    if asks(&cli.command) {
+    let asks = |command: Pin<Box<dyn Future<Output = anyhow::Result<Exit>> + '_>>| {
         global.warn_of_misspelt_variables();
-    }
+        client(command)
+    };
     let patient = |command: Pin<Box<dyn Future<Output = anyhow::Result<Exit>> + '_>>| {
-        client(async {
+        asks(Box::pin(async {
             match patiently(command, &address).await {
                 Err(error) => Err(unanswered::explained(error, typed::typed(), &address, global.trust()).await),
                 exit => exit,
             }
-        })
+        }))
     };
     match cli.command {
         Command::Serve(serve) => serve.main(global.json),
@@ -346,7 +320,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Runner(runner) => patient(Box::pin(runner.main(&global))),
         Command::Message(message) => patient(Box::pin(message.main(&global))),
         Command::Call(call) => patient(Box::pin(call.main(&global))),
-        Command::Mcp => client(mcp::main(&global)),
+        Command::Mcp => asks(Box::pin(mcp::main(&global))),
         Command::Whoami => patient(Box::pin(identity::whoami(&global))),
         Command::Login(login) => patient(Box::pin(login.main(&global))),
         Command::Audit(audit) => client(audit.main(&global)),
@@ -359,7 +333,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Openrpc => openrpc::main(),
         Command::Docs(docs) => docs.main(global.json),
         Command::Demo => client(interrupt::interruptible(demo::main(global.json))),
-        Command::Bench(bench) => client(bench.main(&global)),
+        Command::Bench(bench) => asks(Box::pin(bench.main(&global))),
         Command::Completions(completions) => completions.main(&mut Cli::command()),
     }
 }
