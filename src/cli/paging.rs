@@ -41,12 +41,25 @@ impl Paging {
     }
 }
 
-/// The caller whose entries are shown.
+/// The caller whose entries are shown, and the part of them.
 #[derive(Debug, Args)]
 pub(super) struct OfCaller {
     /// Only those of this caller [default: of all callers, or yours if you may see no others]
     #[arg(long, value_name = "NAME")]
-    pub(super) caller: Option<String>,
+    caller: Option<String>,
+    #[command(flatten)]
+    paging: Paging,
+}
+
+impl OfCaller {
+    /// Like [`Paging::collect_of`].
+    pub(super) async fn collect<T>(
+        &self,
+        client: &Client,
+        page: impl AsyncFn(ContextId, Option<&str>, Option<&str>, usize) -> Result<(Vec<T>, Option<String>), Error>,
+    ) -> Result<(Vec<T>, Option<String>), Error> {
+        self.paging.collect_of(client, self.caller.as_deref(), page).await
+    }
 }
 
 impl Paging {

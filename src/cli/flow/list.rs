@@ -1,31 +1,19 @@
-use clap::Args;
-
 use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style};
-use crate::cli::paging::{OfCaller, Paging, note_more};
+use crate::cli::paging::{OfCaller, note_more};
 use crate::cli::table::{Fit, Table, ago, cell, cells};
 use crate::model::{FlowPage, FlowStatus, FlowSummary};
 
-/// The flows to list.
-#[derive(Debug, Args)]
-pub(in crate::cli) struct List {
-    #[command(flatten)]
-    of: OfCaller,
-    #[command(flatten)]
-    paging: Paging,
-}
-
-impl List {
-    pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
-        let client = global.connect().await?;
-        let page = async |context, caller: Option<&str>, cursor: Option<&str>, wanted| {
-            let page = client.list_flows(context, caller, cursor, wanted).await?;
-            Ok((page.flows, page.next_cursor))
-        };
-        let (flows, next_cursor) = self.paging.collect_of(&client, self.of.caller.as_deref(), page).await?;
-        let found = FlowPage { flows, next_cursor };
-        if global.json { output::json(&found) } else { print(&found) }
-    }
+/// Lists flows.
+pub(super) async fn main(global: &Global, of: &OfCaller) -> anyhow::Result<()> {
+    let client = global.connect().await?;
+    let page = async |context, caller: Option<&str>, cursor: Option<&str>, wanted| {
+        let page = client.list_flows(context, caller, cursor, wanted).await?;
+        Ok((page.flows, page.next_cursor))
+    };
+    let (flows, next_cursor) = of.collect(&client, page).await?;
+    let found = FlowPage { flows, next_cursor };
+    if global.json { output::json(&found) } else { print(&found) }
 }
 
 const HEAD: [(&str, Fit); 6] = [

@@ -25,6 +25,7 @@ use super::arguments::ArgumentArgs;
 use super::environment::EnvironmentArgs;
 use super::global::Global;
 use super::output;
+use super::paging::OfCaller;
 use crate::exit::Exit;
 use crate::model::{ContextId, FlowId, FlowStatus};
 
@@ -44,7 +45,7 @@ pub(super) enum FlowCommand {
     /// Wait for a flow to end, show its jobs meanwhile, and print the output of the last ones
     Wait(wait::Wait),
     /// List flows, newest first
-    List(list::List),
+    List(OfCaller),
     /// Show a flow and its jobs
     Show(FlowArgs),
     /// Print the logs of a flow's jobs
@@ -121,7 +122,7 @@ impl FlowCommand {
                 }
             }
             Self::Wait(wait) => return wait.main(global).await,
-            Self::List(list) => list.main(global).await?,
+            Self::List(of) => list::main(global, of).await?,
             Self::Show(named) => show::main(global, named).await?,
             Self::Logs(logs) => logs.main(global).await?,
             Self::Graph(named) => {

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::global::Global;
 use super::output;
+use super::paging::OfCaller;
 use crate::exit::Exit;
 use crate::model::ContextId;
 
@@ -18,7 +19,7 @@ pub(super) enum Schedule {
     /// Create a schedule that runs a job repeatedly
     Create(Box<create::Create>),
     /// List schedules with their next runs and counts
-    List(list::List),
+    List(OfCaller),
     /// Show all details of a schedule
     Show(ScheduleArgs),
     /// Delete a schedule; its jobs stay
@@ -46,7 +47,7 @@ impl Schedule {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
         match self {
             Self::Create(create) => create.main(global).await?,
-            Self::List(list) => list.main(global).await?,
+            Self::List(of) => list::main(global, of).await?,
             Self::Show(named) => named.show(global).await?,
             Self::Delete(named) => {
                 let client = global.connect().await?;
