@@ -1,70 +1,27 @@
 //! Translates messages of a server, which name methods and parameters, into commands and options.
 
-/// The command for each method that has one.
-const COMMANDS: [(&str, &str); 63] = [
-    ("acknowledge_message", "hero message acknowledge"),
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use clap::CommandFactory as _;
+
+use super::Cli;
+
+/// The commands for methods that do not follow from the name: `stop_job` is `hero job stop`, and `get` is `show`.
+const COMMANDS: [(&str, &str); 13] = [
     ("check_script", "hero check"),
-    ("create_context", "hero context create"),
-    ("create_flow", "hero flow create"),
-    ("create_identity", "hero identity create"),
-    ("create_job", "hero job create"),
     ("create_jobs", "hero job create-many"),
-    ("create_runner", "hero runner create"),
-    ("create_schedule", "hero schedule create"),
-    ("create_token", "hero token create"),
-    ("delete_context", "hero context delete"),
-    ("delete_flow", "hero flow delete"),
-    ("delete_identity", "hero identity delete"),
-    ("delete_job", "hero job delete"),
-    ("delete_message", "hero message delete"),
-    ("delete_object", "hero object delete"),
-    ("delete_runner", "hero runner delete"),
-    ("delete_schedule", "hero schedule delete"),
     ("drain_server", "hero drain"),
     ("drop_collection", "hero object drop"),
-    ("explain_job", "hero job explain"),
-    ("find_objects", "hero object find"),
-    ("get_context", "hero context show"),
-    ("get_flow", "hero flow show"),
-    ("get_identity", "hero identity show"),
-    ("get_job", "hero job show"),
     ("get_logs", "hero job logs"),
-    ("get_message", "hero message show"),
     ("get_object", "hero object get"),
     ("get_result", "hero job wait"),
-    ("get_runner", "hero runner show"),
     ("get_status", "hero job status"),
-    ("list_actors", "hero actor list"),
     ("list_collections", "hero object collections"),
-    ("list_contexts", "hero context list"),
-    ("list_flows", "hero flow list"),
     ("list_functions", "hero functions"),
-    ("list_identities", "hero identity list"),
-    ("list_jobs", "hero job list"),
-    ("list_messages", "hero message list"),
-    ("list_queues", "hero queue list"),
-    ("list_runners", "hero runner list"),
-    ("list_schedules", "hero schedule list"),
-    ("list_tokens", "hero token list"),
-    ("pause_queue", "hero queue pause"),
     ("ping_node", "hero message ping"),
-    ("resume_queue", "hero queue resume"),
-    ("retry_flow", "hero flow retry"),
-    ("retry_job", "hero job retry"),
-    ("revoke_token", "hero token revoke"),
     ("run_and_wait", "hero run"),
     ("run_flow_and_wait", "hero flow run"),
-    ("send_message", "hero message send"),
-    ("set_object", "hero object set"),
-    ("start_flow", "hero flow start"),
-    ("start_job", "hero job start"),
-    ("stop_flow", "hero flow stop"),
-    ("stop_job", "hero job stop"),
-    ("update_context", "hero context update"),
-    ("update_identity", "hero identity update"),
-    ("update_runner", "hero runner update"),
-    ("wait_flow", "hero flow wait"),
-    ("wait_job", "hero job wait"),
 ];
 
 /// The options for parameters whose names are not common words in messages.
@@ -103,6 +60,22 @@ const FIRST: [(&str, &str); 15] = [
     ("timeout", "--timeout"),
 ];
 
+/// Returns the command for a method, if there is one.
+fn command(method: &str) -> Option<Cow<'static, str>> {
+    static CLI: LazyLock<clap::Command> = LazyLock::new(Cli::command);
+    if let Some((_, command)) = COMMANDS.iter().find(|(name, _)| *name == method) {
+        return Some((*command).into());
+    }
+    let (verb, nouns) = method.split_once('_')?;
+    let verb = if verb == "get" { "show" } else { verb };
+    let noun = match nouns.strip_suffix("ies") {
+        Some(stem) => format!("{stem}y"),
+        None => nouns.strip_suffix('s').unwrap_or(nouns).to_owned(),
+    };
+    CLI.find_subcommand(&noun)?.find_subcommand(verb)?;
+    Some(format!("hero {noun} {verb}").into())
+}
+
 /// Translates a server's message into the terms of the command line.
 pub(super) fn translated(message: &str) -> String {
     let mut text = String::with_capacity(message.len());
@@ -117,12 +90,12 @@ pub(super) fn translated(message: &str) -> String {
     };
     while !rest.is_empty() {
         let word = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
-        let known = |table: &[(&str, &'static str)]| table.iter().find(|(name, _)| *name == &rest[..word]).map(|(_, said)| *said);
-        match (known(&COMMANDS), known(&OPTIONS)) {
-            (Some(command), _) if text.ends_with('`') => text.push_str(command),
-            (Some(command), _) => text.push_str(&format!("`{command}`")),
-            (None, Some(option)) => text.push_str(option),
-            (None, None) => text.push_str(&rest[..word]),
+        let name = &rest[..word];
+        match (OPTIONS.iter().find(|(parameter, _)| *parameter == name), command(name)) {
+            (Some((_, option)), _) => text.push_str(option),
+            (None, Some(command)) if text.ends_with('`') => text.push_str(&command),
+            (None, Some(command)) => text.push_str(&format!("`{command}`")),
+            (None, None) => text.push_str(name),
         }
         rest = &rest[word..];
         let other = rest.find(|c: char| c.is_ascii_alphanumeric() || c == '_').unwrap_or(rest.len());
@@ -135,46 +108,33 @@ pub(super) fn translated(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
-    use crate::cli::Cli;
-
-    /// Methods that no command stands for, and those whose names are common words in messages.
-    const NONE: [&str; 17] = [
-        "authenticate",
-        "fetch_nonce",
-        "grant",
-        "number_job",
-        "ping",
-        "present_token",
-        "revoke",
-        "server_info",
-        "subscribe_events",
-        "subscribe_flow",
-        "subscribe_job",
-        "subscribe_logs",
-        "unsubscribe_events",
-        "unsubscribe_flow",
-        "unsubscribe_job",
-        "unsubscribe_logs",
-        "whoami",
-    ];
 
     #[test]
-    fn every_method_of_the_document_has_a_command_that_exists_or_none() {
+    fn every_listed_method_and_its_command_exist() {
         let document: serde_json::Value = serde_json::from_str(include_str!("../../openrpc.json")).unwrap();
-        let mut methods: Vec<&str> =
-            document["methods"].as_array().unwrap().iter().map(|method| method["name"].as_str().unwrap()).collect();
-        methods.sort_unstable();
-        let mut known: Vec<&str> = COMMANDS.iter().map(|(method, _)| *method).chain(NONE).collect();
-        known.sort_unstable();
-        assert_eq!(known, methods);
-        for (_, words) in COMMANDS {
-            let mut command = &Cli::command();
-            for word in words.split(' ').skip(1) {
-                command = command.find_subcommand(word).unwrap_or_else(|| panic!("`{words}` is no command"));
-            }
+        for (method, words) in COMMANDS {
+            assert!(document["methods"].as_array().unwrap().iter().any(|known| known["name"] == method), "{method} is no method");
+            let cli = Cli::command();
+            let found = words.split(' ').skip(1).try_fold(&cli, |command, word| command.find_subcommand(word));
+            assert!(found.is_some(), "`{words}` is no command");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_method_gives_its_command() {
+        for (method, words) in [
+            ("get_job", Some("hero job show")),
+            ("list_identities", Some("hero identity list")),
+            ("list_actors", Some("hero actor list")),
+            ("acknowledge_message", Some("hero message acknowledge")),
+            ("get_logs", Some("hero job logs")),
+            ("subscribe_job", None),
+            ("server_info", None),
+            ("context_id", None),
+            ("ping", None),
+        ] {
+            assert_eq!(command(method).as_deref(), words, "{method}");
         }
     }
 
