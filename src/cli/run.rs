@@ -15,15 +15,12 @@ use super::spec::{SingleArgs, SpecArgs};
 use super::watch::{Signals, Terminated, Watch};
 use crate::client::{Client, Error, Follow, JobFailure};
 use crate::exit::{Exit, Interrupted, Usage};
-use crate::model::{ErrorKind, JobId, JobResult, JobSpec, LogLine, Seconds, parse_time};
+use crate::model::{ErrorKind, JobId, JobResult, JobSpec, LogLine, parse_time};
 
 /// Interval at which `--watch` checks the file.
 const LOOK: Duration = Duration::from_millis(100);
 /// Timeout for the end of a job that `--watch` has stopped.
 const STOPPING: Duration = Duration::from_secs(10);
-
-/// The default timeout of a job, s.
-pub(super) const DEFAULT_TIMEOUT: f64 = 60.0;
 
 /// Runs a script: log to stderr, result to stdout, the exit code tells how it ended.
 #[derive(Debug, Args)]
@@ -176,8 +173,8 @@ impl Run {
         let (false, Some(JobFailure { error: cause, .. })) = (json, failure) else {
             return Err(named(error, job_id, "was not seen to its end"));
         };
-        let timeout = spec.timeout.or_else(|| Seconds::new(DEFAULT_TIMEOUT));
-        let lines = script_error::render(Style::stderr(), &self.source.name(), &spec.script, timeout, &cause);
+        let timeout = spec.timeout.unwrap_or(JobSpec::DEFAULT_TIMEOUT.into());
+        let lines = script_error::render(Style::stderr(), &self.source.name(), &spec.script, Some(timeout), &cause);
         lines.into_iter().for_each(|line| output::tell(line, 2));
         Ok(exit)
     }

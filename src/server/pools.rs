@@ -21,7 +21,7 @@ use crate::conveyor::ConsumerSettings;
 use crate::dispatch::Dispatcher;
 use crate::engine::{Capability, EngineSettings, Limits, Program};
 use crate::log_file::LogDirectory;
-use crate::model::{ContextId, ContextLimits, JobSpec, Runner, ScriptType};
+use crate::model::{ContextId, ContextLimits, Runner, ScriptType};
 use crate::process::Spawner;
 use crate::sal::{Files, Resources};
 use crate::store::{Layouts, Store, queues_of_pool};
@@ -252,7 +252,6 @@ fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std:
         engine: EngineSettings { capabilities: Capability::of(&pool.script_type).to_vec(), ..engine_settings(settings, hero) },
         fair: pool.fair,
         side_by_side: if pool.script_type == ScriptType::sal() { SIDE_BY_SIDE } else { 1 },
-        timeout: JobSpec::DEFAULT_TIMEOUT,
         engine_idle: settings.engine_idle,
         layouts: layouts(settings, pool),
         mask: mask.clone(),

@@ -8,12 +8,11 @@ use super::Source;
 use super::list::status;
 use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style};
-use crate::cli::run::DEFAULT_TIMEOUT;
 use crate::cli::script_error::render;
 use crate::cli::watch::Signals;
 use crate::client::{Client, Error, code};
 use crate::exit::Exit;
-use crate::model::{ContextId, ErrorKind, Flow, FlowId, FlowSpec, FlowStatus, JobError, Seconds};
+use crate::model::{ContextId, ErrorKind, Flow, FlowId, FlowSpec, FlowStatus, JobError, JobSpec};
 
 /// Prints how a flow has ended: the output of its last jobs on stdout, or its failures on stderr. `made_of` is what it was
 /// made of, if that is known.
@@ -38,8 +37,8 @@ pub(super) async fn report(
     }
     for Failure { job, error } in &failures {
         let of_spec = made_of.and_then(|(_, spec)| spec.jobs.get(job));
-        let timeout = of_spec.and_then(|job| job.timeout).or_else(|| Seconds::new(DEFAULT_TIMEOUT));
-        let lines = render(Style::stderr(), job, of_spec.map_or("", |job| &job.script), timeout, error);
+        let timeout = of_spec.and_then(|job| job.timeout).unwrap_or(JobSpec::DEFAULT_TIMEOUT.into());
+        let lines = render(Style::stderr(), job, of_spec.map_or("", |job| &job.script), Some(timeout), error);
         lines.into_iter().for_each(|line| output::tell(line, 2));
     }
     // Only a server that has answered is asked once more.

@@ -33,7 +33,6 @@ pub fn pool_settings(directory: &Path, actors: u32) -> PoolSettings {
         instances: Instances::Count(actors),
         resources: Resources::default(),
         engine: EngineSettings { capabilities: vec![Capability::Objects, Capability::Jobs], ..EngineSettings::new(hero()) },
-        timeout: Duration::from_secs(60),
         engine_idle: Duration::ZERO,
         fair: false,
         bounds: None,

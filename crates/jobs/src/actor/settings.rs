@@ -35,8 +35,6 @@ pub struct PoolSettings {
     pub engine: EngineSettings,
     /// The current limits of its scripts, if they can change while the pool runs. They replace the limits of `engine`.
     pub bounds: Option<watch::Receiver<Limits>>,
-    /// The timeout of jobs whose hash has none.
-    pub timeout: Duration,
     /// Whether the callers of its type and group queues take turns.
     pub fair: bool,
     /// Maximum number of concurrent jobs that one actor runs side by side, each in its own engine.

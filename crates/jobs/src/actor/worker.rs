@@ -16,7 +16,7 @@ use super::status::PoolStatus;
 use super::store_retry::StoreRetry;
 use crate::dispatch::Dispatcher;
 use hero_engine::{Child, EngineJob, environment};
-use hero_model::{Backoff, ErrorKind, JobError, Seconds, Secrets, exact};
+use hero_model::{Backoff, ErrorKind, JobError, JobSpec, Seconds, Secrets, exact};
 use hero_process::Spawner;
 use hero_sal::AttemptResources;
 use hero_service::away;
@@ -273,7 +273,7 @@ impl Worker {
     /// Returns the job for the engine and its log, or why the job cannot be run.
     async fn prepared(&self, job: &Claimed) -> Result<(EngineJob, JobLog), AttemptEnd> {
         let unavailable = |message| JobError::new(ErrorKind::Unavailable, message);
-        let run = prepare(job, self.store.context(), self.settings.timeout).map_err(|why| AttemptEnd::Refused(unavailable(why)))?;
+        let run = prepare(job, self.store.context()).map_err(|why| AttemptEnd::Refused(unavailable(why)))?;
         let file = job.log_path.as_deref().map(|path| (&self.settings.log_directory, path));
         let (env, bytes) = (run.env.clone(), run.env.values().map(String::len).sum());
         let secrets = away(bytes, move || Secrets::of(&env)).await.ok_or(AttemptEnd::Requeued)?;
@@ -288,7 +288,7 @@ impl Worker {
 }
 
 /// Returns the job for the engine, or why the hash of a foreign client cannot be run.
-fn prepare(job: &Claimed, context: hero_model::ContextId, default_timeout: Duration) -> Result<EngineJob, String> {
+fn prepare(job: &Claimed, context: hero_model::ContextId) -> Result<EngineJob, String> {
     let script = job.script.clone().ok_or("the job's hash has no field script")?;
     // Numbers are checked in the text, because parsing would round them. Nobody has checked jobs of foreign programs
     // before.
@@ -301,7 +301,7 @@ fn prepare(job: &Claimed, context: hero_model::ContextId, default_timeout: Durat
             format!("env_vars is not a JSON object of texts: line {}, column {}", error.line(), error.column())
         })?,
     };
-    let timeout = job.timeout.clone()?.map_or(default_timeout, Seconds::duration);
+    let timeout = job.timeout.clone()?.map_or(JobSpec::DEFAULT_TIMEOUT, Seconds::duration);
     let caller_id = job.caller_id.clone().unwrap_or_default();
     Ok(EngineJob { job_id: job.job.clone(), caller_id, context_id: context, attempt: job.attempt, script, args, env, timeout })
 }

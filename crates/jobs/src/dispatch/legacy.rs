@@ -88,7 +88,7 @@ impl Dispatcher {
 
     /// Returns the maximum time of all attempts of a job, and of the wait for an actor.
     fn longest(&self, job: &JobSpec) -> Duration {
-        let timeout = job.timeout.map_or(self.0.settings.timeout, Seconds::duration);
+        let timeout = job.timeout.map_or(JobSpec::DEFAULT_TIMEOUT, Seconds::duration);
         let pause = if job.retries == 0 { Duration::ZERO } else { LONGEST_PAUSE };
         timeout.saturating_add((timeout + pause).saturating_mul(job.retries)).saturating_add(IN_QUEUE).min(LONGEST_WAIT)
     }

@@ -42,7 +42,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -70,7 +69,7 @@ use crate::log_file::LogDirectory;
 use hero_access::Authority;
 use hero_audit::Audit;
 use hero_engine::Names;
-use hero_model::{Backoff, ContextId, JobError, JobSpec, Queue, ScriptType};
+use hero_model::{ContextId, JobError, Queue, ScriptType};
 use hero_store::Store;
 use open_contexts::{ContextState, Contexts};
 
@@ -84,10 +83,6 @@ pub struct Settings {
     pub absent: BTreeMap<ScriptType, String>,
     /// Maximum length of a script of a built-in type in each context, in bytes. The default is 64 KB.
     pub longest_scripts: BTreeMap<ContextId, usize>,
-    /// The default of `timeout`.
-    pub timeout: Duration,
-    /// The default of `retry_backoff`.
-    pub retry_backoff: Duration,
     /// The directory of log files.
     pub log_directory: LogDirectory,
     /// Maximum number of bytes of all log files together; beyond it the oldest are removed. 0 is no limit.
@@ -105,8 +100,6 @@ impl Settings {
             script_types: BTreeSet::new(),
             absent: BTreeMap::new(),
             longest_scripts: BTreeMap::new(),
-            timeout: JobSpec::DEFAULT_TIMEOUT,
-            retry_backoff: Backoff::DEFAULT,
             log_directory,
             log_quota: 1 << 30,
             schemas: Arc::default(),

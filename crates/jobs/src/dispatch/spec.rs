@@ -1,7 +1,7 @@
 use super::create::distinct;
 use super::{Dispatcher, Error, OpenContext};
 use hero_engine::{Names, Program};
-use hero_model::{Actor, ContextId, JobError, JobFilter, JobId, JobSpec, Name, RunnerId, ScriptType, nearest};
+use hero_model::{Actor, Backoff, ContextId, JobError, JobFilter, JobId, JobSpec, Name, RunnerId, ScriptType, nearest};
 use hero_store::NewJob;
 
 /// Maximum length of a text field other than the script, in bytes.
@@ -43,17 +43,18 @@ impl Dispatcher {
     /// Checks the parameters of a job and fills in the defaults.
     pub(super) async fn complete(&self, mut spec: JobSpec) -> Result<NewJob, Error> {
         let open = self.store(spec.context_id).await?.0;
-        let settings = &self.0.settings;
         check_bounds(&spec, open.longest_script.unwrap_or(LONGEST_SCRIPT))?;
         // Before any of them is looked up, and again afterwards, because one id may have been spelled in two ways.
         check_relations(&mut spec)?;
         self.spell_relations(&mut spec).await?;
         check_relations(&mut spec)?;
         if let Some(path) = spec.log_path.as_deref().filter(|path| !path.is_empty()) {
-            settings.log_directory.of(spec.context_id).resolve(path).map_err(|error| Error::invalid("log_path", error.to_string()))?;
+            self.log_directory().of(spec.context_id).resolve(path).map_err(|error| Error::invalid("log_path", error.to_string()))?;
         }
-        spec.timeout.get_or_insert(settings.timeout.into());
-        spec.retry_backoff.get_or_insert(settings.retry_backoff.into());
+        // Both are stored even where they are the defaults, because any program may run the job or end its attempt, and its
+        // defaults may be others, as those of another version of hero.
+        spec.timeout.get_or_insert(JobSpec::DEFAULT_TIMEOUT.into());
+        spec.retry_backoff.get_or_insert(Backoff::DEFAULT.into());
         spec.caller_id.get_or_insert_with(|| JobSpec::ANONYMOUS.to_owned());
         // A numeric worker id is an instance number here.
         spec.instance = spec.instance.or_else(|| spec.worker_id.as_ref()?.as_str().parse().ok());
