@@ -15,6 +15,9 @@ impl Backoff {
     /// The longest wait of a job, unless its first wait is longer.
     pub const LONGEST: Duration = Duration::from_secs(300);
 
+    /// From so many doublings on, all waits are equally long.
+    const MOST_DOUBLINGS: u32 = 20;
+
     /// Creates a backoff that starts with `first`.
     pub fn starting_with(first: Duration) -> Self {
         Self { first, longest: Self::LONGEST.max(first) }
@@ -22,8 +25,15 @@ impl Backoff {
 
     /// Returns the wait after attempt number `attempt` (the first is 1); `chance` is a random number from 0 to 1.
     pub fn wait(&self, attempt: u32, chance: f64) -> Duration {
-        let doubled = self.first.saturating_mul(1 << attempt.saturating_sub(1).min(20));
+        let doubled = self.first.saturating_mul(1 << attempt.saturating_sub(1).min(Self::MOST_DOUBLINGS));
         doubled.min(self.longest).mul_f64(0.75 + 0.5 * chance.clamp(0.0, 1.0))
+    }
+
+    /// Returns the longest time that the waits after the first `attempts` attempts can take together.
+    pub fn longest_total(&self, attempts: u32) -> Duration {
+        let doubling = attempts.min(Self::MOST_DOUBLINGS);
+        let doubled = (1..=doubling).fold(Duration::ZERO, |total, attempt| total.saturating_add(self.wait(attempt, 1.0)));
+        doubled.saturating_add(self.wait(attempts, 1.0).saturating_mul(attempts - doubling))
     }
 }
 
@@ -38,5 +48,17 @@ mod tests {
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]);
         assert_eq!(backoff.wait(3, 0.0), Duration::from_secs(3));
         assert_eq!(backoff.wait(u32::MAX, 1.0), Duration::from_secs(375));
+    }
+
+    #[test]
+    fn the_longest_total_is_the_sum_of_all_waits_at_their_longest() {
+        for first in [0.0, 0.0001, 1.0, 299.0, 3600.0] {
+            let backoff = Backoff::starting_with(Duration::from_secs_f64(first));
+            for attempts in [0, 1, 2, 9, 20, 21, 22, 50] {
+                let sum: Duration = (1..=attempts).map(|attempt| backoff.wait(attempt, 1.0)).sum();
+                assert_eq!(backoff.longest_total(attempts), sum, "{first} {attempts}");
+            }
+        }
+        assert_eq!(Backoff::starting_with(Duration::MAX / 2).longest_total(u32::MAX), Duration::MAX);
     }
 }

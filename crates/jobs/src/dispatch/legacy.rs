@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::{Dispatcher, Error};
-use hero_model::{ContextId, JobFilter, JobId, JobSpec, Seconds, Status};
+use hero_model::{Backoff, ContextId, JobFilter, JobId, JobSpec, Seconds, Status};
 
 /// The context of the operations that do not name one.
 const HOME: ContextId = ContextId(0);
@@ -13,8 +13,6 @@ const PAGE: usize = 500;
 const MOST_LINES: usize = 1_000_000;
 /// Extra time to wait for a job beyond its timeout, because it may wait for an actor first.
 const IN_QUEUE: Duration = Duration::from_secs(60);
-/// Maximum pause between two attempts.
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 /// Maximum wait, so that a clock can represent its end.
 const LONGEST_WAIT: Duration = Duration::from_secs(366 * 24 * 3600);
 
@@ -34,11 +32,12 @@ impl Dispatcher {
     /// Runs a job and returns its output.
     ///
     /// Stores `worker_id` in the job. If it is a number, only the actor with that number runs the job. The wait ends
-    /// with [`Error::StillRunning`] a minute after the maximum time of all attempts of the job; the job goes on.
+    /// with [`Error::StillRunning`] a minute after the maximum time of all attempts of the job and the pauses between them; the
+    /// job goes on.
     pub async fn run_job_and_await_result(&self, mut job: JobSpec, worker_id: &str) -> Result<String, Error> {
         let worker = worker_id.parse().map_err(|error| Error::invalid("worker_id", format!("{error}")))?;
         job.worker_id = Some(worker);
-        let wait = self.longest(&job);
+        let wait = longest(&job);
         Ok(self.run_and_wait(job, wait).await?.output)
     }
 
@@ -85,11 +84,30 @@ impl Dispatcher {
             }
         }
     }
+}
 
-    /// Returns the maximum time of all attempts of a job, and of the wait for an actor.
-    fn longest(&self, job: &JobSpec) -> Duration {
-        let timeout = job.timeout.map_or(JobSpec::DEFAULT_TIMEOUT, Seconds::duration);
-        let pause = if job.retries == 0 { Duration::ZERO } else { LONGEST_PAUSE };
-        timeout.saturating_add((timeout + pause).saturating_mul(job.retries)).saturating_add(IN_QUEUE).min(LONGEST_WAIT)
+/// Returns the maximum time of all attempts of a job, of the pauses between them, and of the wait for an actor.
+fn longest(job: &JobSpec) -> Duration {
+    let timeout = job.timeout.map_or(JobSpec::DEFAULT_TIMEOUT, Seconds::duration);
+    let first = job.retry_backoff.map_or(Backoff::DEFAULT, Seconds::duration);
+    let attempts = timeout.saturating_mul(job.retries.saturating_add(1));
+    let pauses = Backoff::starting_with(first).longest_total(job.retries);
+    attempts.saturating_add(pauses).saturating_add(IN_QUEUE).min(LONGEST_WAIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_for_a_result_covers_all_attempts_and_the_pauses_of_the_job() {
+        let seconds = |retries, retry_backoff: Option<f64>| {
+            let retry_backoff = retry_backoff.map(|seconds| Seconds::new(seconds).unwrap());
+            longest(&JobSpec { timeout: Seconds::new(10.0), retries, retry_backoff, ..JobSpec::default() }).as_secs_f64()
+        };
+        assert_eq!(seconds(0, Some(3600.0)), 70.0);
+        assert_eq!(seconds(2, None), 3.0 * 10.0 + 1.25 + 2.5 + 60.0);
+        assert_eq!(seconds(1, Some(3600.0)), 2.0 * 10.0 + 1.25 * 3600.0 + 60.0);
+        assert_eq!(seconds(u32::MAX, Some(Seconds::MAX)), LONGEST_WAIT.as_secs_f64());
     }
 }
