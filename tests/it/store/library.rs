@@ -179,6 +179,8 @@ async fn constants_of_the_functions_equal_those_of_the_program() {
     let redis = Redis::start().await;
     assert_eq!(evaluated::<String>(&redis, "return jobs.DEFAULT_TYPE", "").await, ScriptType::default().to_string());
     assert_eq!(evaluated::<Vec<String>>(&redis, "return jobs.GIVEN", "").await, Claimed::GIVEN);
+    let usual = evaluated::<Vec<String>>(&redis, "return field_counts.usual(jobs.GIVEN)", "").await;
+    assert_eq!(usual, Claimed::GIVEN[..usual.len()], "rare fields come last");
     assert_eq!(evaluated::<Vec<String>>(&redis, "return jobs.ERROR", "").await, ERROR_FIELDS);
     let timeout = evaluated::<u64>(&redis, "return jobs.DEFAULT_TIMEOUT_SECONDS", "").await;
     assert_eq!(timeout, JobSpec::DEFAULT_TIMEOUT.as_secs());

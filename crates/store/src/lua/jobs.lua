@@ -20,6 +20,14 @@ jobs.GIVEN = {
   'created_at', 'script', 'args', 'env_vars', 'timeout', 'caller_id', 'log_path', 'queued_at', 'concurrent', 'retry_backoff', 'failures',
 }
 
+-- The values of a fetched job that come before those of jobs.GIVEN, in the order of fetch.lua.
+local OF_THE_CLAIM = { 'actor', 'pinned', 'id', 'attempt', 'claim' }
+local fetched = { unpack(OF_THE_CLAIM) }
+for _, name in ipairs(jobs.GIVEN) do fetched[#fetched + 1] = name end
+
+-- Names the values of a job in the answer of a fetch.
+jobs.name_fetched = values.naming(fetched)
+
 -- The fields of the error of the last attempt: the message, the kind, and then fields that not every error has;
 -- codec.rs has the same.
 jobs.ERROR = { 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit', 'error_data' }

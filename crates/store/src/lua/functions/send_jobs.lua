@@ -6,8 +6,6 @@
 -- Gives the number of taken jobs.
 local try = commands.try
 
--- The positions of values of jobs.GIVEN in the answer of a fetch for a job.
-local CREATED_AT, TIMEOUT, CALLER = 6, 10, 11
 -- The maximum number of jobs of the context that are away; and of one runner, so that a runner that answers none leaves
 -- room for others.
 local MOST_AWAY, MOST_OF_RUNNER = 10000, 2500
@@ -46,14 +44,14 @@ return function()
   -- They run elsewhere, so the limits of this context do not apply to them, and they use up none of them.
   local fetch = { leases.AWAY + lease, script_type, 0, { actor }, room, served, owners, '', 0, 0 }
   local _, taken = unpack(calling.with(fetch, functions.fetch))
-  for _, job in ipairs(taken) do
-    local _, _, id, attempt, claim = unpack(job, 1, 5)
-    local caller = job[CALLER] or '0'
+  for _, fetched in ipairs(taken) do
+    local job = jobs.name_fetched(fetched)
+    local id, claim, caller = job.id, job.claim, job.caller_id or '0'
     if not string.find(caller, '^%d+$') or #caller > 10 or tonumber(caller) > 4294967295 then caller = '0' end
-    local limit = math.ceil(messages.seconds(job[TIMEOUT], jobs.DEFAULT_TIMEOUT_SECONDS))
+    local limit = math.ceil(messages.seconds(job.timeout, jobs.DEFAULT_TIMEOUT_SECONDS))
     local whole = math.max(tonumber(ack), tonumber(result), limit)
     -- The same for the same claim, and for no other: the other side recognises a message that is sent again.
-    local nonce = string.sub(redis.sha1hex(id .. ' ' .. claim .. ' ' .. (job[CREATED_AT] or '') .. ' ' .. attempt), 1, 32)
+    local nonce = string.sub(redis.sha1hex(id .. ' ' .. claim .. ' ' .. (job.created_at or '') .. ' ' .. job.attempt), 1, 32)
     local element, why = messages.send(caller, 'message', '', 'message_type', 'job', 'message_format_type', 'text',
       'timeout', values.digits(whole), 'timeout_ack', ack, 'timeout_result', result, 'job', '[]',
       'target_context', context, 'topic', topic, 'address', address, 'nonce', nonce, 'away', id, 'claim', tostring(claim),

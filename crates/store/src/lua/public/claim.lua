@@ -4,9 +4,6 @@
 -- ARGV  owner · context · actor ('type:group:instance') · lease, ms
 -- Gives {} (there is nothing to do) or {'id', its id, 'claim', the number of this claim, 'attempt', …, then field · value of the fields
 -- that the job has}.
--- The number of values about the claim in a fetch's answer for a job; they are followed by those of jobs.GIVEN.
-local OF_THE_CLAIM = 5
-
 -- While memory is full, the actors of a script type and group take one job per this time, ms, because waiting jobs may
 -- be what fills Redis. The number of groups whose last time is kept.
 local TRICKLE, MOST_KEPT = 1000, 1024
@@ -33,15 +30,13 @@ return function(names)
     owners[at] = string.find(queue, ':inst:', 1, true) and '1' or '0'
   end
   local _, taken = unpack(calling.with({ lease, script_type, 0, { actor }, 1, names, owners, '', 0, 0 }, functions.fetch))
-  local job = unpack(taken)
-  if not job then return {} end
+  if #taken == 0 then return {} end
+  local job = jobs.name_fetched(taken[1])
   if is_full then note_last(pool) end
-  local _, _, id, attempt, claim = unpack(job, 1, OF_THE_CLAIM)
-  redis.call('HSET', keys.job(id), 'claimed_by', request.server)
-  local answer = { 'id', id, 'claim', tostring(claim), 'attempt', tostring(attempt) }
-  for at, name in ipairs(jobs.GIVEN) do
-    local value = job[at + OF_THE_CLAIM]
-    if value then answer[#answer + 1], answer[#answer + 2] = name, value end
+  redis.call('HSET', keys.job(job.id), 'claimed_by', request.server)
+  local answer = { 'id', job.id, 'claim', tostring(job.claim), 'attempt', tostring(job.attempt) }
+  for _, name in ipairs(jobs.GIVEN) do
+    if job[name] then answer[#answer + 1], answer[#answer + 2] = name, job[name] end
   end
   return answer
 end
