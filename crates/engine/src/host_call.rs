@@ -85,8 +85,9 @@ pub enum JobCall {
     },
     /// Get the outputs of the job's prerequisites, as a list of [`Input`](hero_model::Input).
     Inputs,
-    /// Get the time at which the job was due, if it belongs to a schedule, or `null`.
-    Slot,
+    /// Get the time at which the job was due, if it belongs to a schedule, or `null`. Scripts call it `SLOT`.
+    #[serde(rename = "slot")]
+    Occurrence,
 }
 
 /// The effect of a host call, as far as it decides which callers' scripts may use it.
@@ -138,7 +139,7 @@ impl HostCall {
             Self::Objects(_) | Self::Resource(_) => Use::Change,
             Self::Jobs(JobCall::Spawn { .. }) => Use::Spawn,
             Self::Jobs(JobCall::Inputs) => Use::Inputs,
-            Self::Jobs(JobCall::Slot) | Self::Progress(_) => Use::Itself,
+            Self::Jobs(JobCall::Occurrence) | Self::Progress(_) => Use::Itself,
         }
     }
 
@@ -155,7 +156,7 @@ impl HostCall {
             Self::Jobs(JobCall::Spawn { as_continuation: false, .. }) => "job::spawn",
             Self::Jobs(JobCall::Spawn { as_continuation: true, .. }) => "job::then",
             Self::Jobs(JobCall::Inputs) => "inputs",
-            Self::Jobs(JobCall::Slot) => "SLOT",
+            Self::Jobs(JobCall::Occurrence) => "SLOT",
             Self::Progress(_) => "job::progress",
             Self::Resource(call) => call.needs().name(),
         }
@@ -214,7 +215,7 @@ impl JobCall {
     fn size(&self) -> usize {
         match self {
             Self::Spawn { spec, .. } => spec.as_str().len(),
-            Self::Inputs | Self::Slot => 0,
+            Self::Inputs | Self::Occurrence => 0,
         }
     }
 }

@@ -69,7 +69,7 @@ pub trait Host {
         // Without a job there are no prerequisites, no schedule, and nobody who follows the progress.
         let answer = match host_call {
             HostCall::Jobs(JobCall::Inputs) => Ok(Value::Array(Vec::new()).into()),
-            HostCall::Jobs(JobCall::Slot) | HostCall::Progress(_) => Ok(Value::Null.into()),
+            HostCall::Jobs(JobCall::Occurrence) | HostCall::Progress(_) => Ok(Value::Null.into()),
             HostCall::Jobs(JobCall::Spawn { .. }) | HostCall::Objects(_) | HostCall::Resource(_) => {
                 Err("there is no server here; try it with `hero run -e`, and the --type whose pools are granted it".to_owned())
             }

@@ -7,7 +7,7 @@ pub struct Claimed {
     /// The index of the actor that it was fetched for, among the actors of the fetch.
     pub actor_index: usize,
     /// Whether only that actor may run it.
-    pub owned: bool,
+    pub pinned: bool,
     /// The job.
     pub job: JobId,
     /// The number of the attempt, from 1. If a job is requeued, its next attempt has the same number.
@@ -59,7 +59,7 @@ impl Claimed {
     pub(super) fn from_start(id: &JobId, spec: &JobSpec, actor_index: usize, started_at: Timestamp) -> Self {
         Self {
             actor_index,
-            owned: false,
+            pinned: false,
             job: id.clone(),
             attempt: 1,
             claim: 1,
@@ -81,7 +81,7 @@ impl Claimed {
     pub(super) fn from_fetch(values: Vec<Text>, started_at: Timestamp) -> Option<Self> {
         let mut values = values.into_iter();
         let mut next = || values.next().unwrap_or_default();
-        let [actor, owned, job, attempt, claim] = std::array::from_fn(|_| next());
+        let [actor, pinned, job, attempt, claim] = std::array::from_fn(|_| next());
         let mut fields = Self::GIVEN.map(|name| (name, next()));
         let mut given = |name: &str| {
             let field = fields.iter_mut().find(|(field, _)| *field == name);
@@ -89,7 +89,7 @@ impl Claimed {
         };
         Some(Self {
             actor_index: actor.parse::<usize>()?.checked_sub(1)?,
-            owned: owned.0.as_deref() == Some("1"),
+            pinned: pinned.0.as_deref() == Some("1"),
             job: job.parse()?,
             attempt: attempt.parse()?,
             claim: claim.parse()?,

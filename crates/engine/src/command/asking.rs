@@ -231,7 +231,7 @@ fn host_call(word: &str, text: &str) -> Result<(HostCall, AnswerUse), String> {
             Ok((HostCall::Jobs(JobCall::Spawn { spec, as_continuation: word == "then" }), AnswerUse::Value))
         }
         ("inputs", "") => Ok((HostCall::Jobs(JobCall::Inputs), AnswerUse::Inputs)),
-        ("slot", "") => Ok((HostCall::Jobs(JobCall::Slot), AnswerUse::Value)),
+        ("slot", "") => Ok((HostCall::Jobs(JobCall::Occurrence), AnswerUse::Value)),
         ("inputs" | "slot", more) => Err(format!("{word} stands alone, without {:?}", excerpt(more, SHOWN))),
         _ => Err(format!("nobody asks {:?}; there are {WORDS}", excerpt(word, SHOWN))),
     }
@@ -285,7 +285,7 @@ mod tests {
         asking.answered(Ok(json!("some-id").into()));
         assert_eq!(asking.next(false, &mut lines), Some(HostCall::Progress(Progress { value: 40.0, text: "half of it".into() })));
         asking.answered(Ok(json!(null).into()));
-        assert_eq!(asking.next(false, &mut lines), Some(HostCall::Jobs(JobCall::Slot)));
+        assert_eq!(asking.next(false, &mut lines), Some(HostCall::Jobs(JobCall::Occurrence)));
         asking.answered(Ok(json!(null).into()));
         assert_eq!(asking.next(false, &mut lines), None);
         theirs.write_all(b"uts\n").unwrap();

@@ -111,7 +111,7 @@ impl Constants {
         let Some(known) = at.checked_sub(GIVEN).map(|at| &self.asked[at]).filter(|known| known.get().is_none()) else { return Ok(()) };
         let refused = |why: String| Box::new(EvalAltResult::ErrorRuntime(format!("{}: {why}", NAMES[at]).into(), Position::NONE));
         let value = match NAMES[at] {
-            "SLOT" => self.run.ask(JobCall::Slot.into())?.map_err(refused)?.to_value().unwrap_or_default(),
+            "SLOT" => self.run.ask(JobCall::Occurrence.into())?.map_err(refused)?.to_value().unwrap_or_default(),
             _ => {
                 let answer = self.run.ask(JobCall::Inputs.into())?.map_err(refused)?;
                 alloc::allow_for(answer.as_str().len());

@@ -110,7 +110,7 @@ impl ActorSet {
         }
         self.claims.add(&job.job);
         match self.actors.get_mut(job.actor_index) {
-            Some(actor) if job.owned => actor.own.push_back((now, job)),
+            Some(actor) if job.pinned => actor.own.push_back((now, job)),
             _ => self.waiting.push_back((now, job)),
         }
     }

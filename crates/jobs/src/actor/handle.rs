@@ -16,7 +16,7 @@ pub(super) struct ActorHandle {
     pub(super) own: VecDeque<(Instant, Claimed)>,
     workers: Vec<WorkerHandle>,
     /// Maximum number of jobs that run side by side if all of them are concurrent.
-    most: usize,
+    most_concurrent: usize,
     /// True while a job that must run alone waits: no other job starts until the running jobs have ended.
     draining: bool,
 }
@@ -47,12 +47,12 @@ pub(super) struct Running {
 
 impl ActorHandle {
     /// An actor with one worker, whose engine is about to start.
-    pub(super) fn new(name: String, work: mpsc::Sender<Work>, most: usize) -> Self {
+    pub(super) fn new(name: String, work: mpsc::Sender<Work>, most_concurrent: usize) -> Self {
         Self {
             name,
             own: VecDeque::new(),
             workers: vec![WorkerHandle { work, ready: false, rests: false, running: None }],
-            most,
+            most_concurrent,
             draining: false,
         }
     }
@@ -62,7 +62,7 @@ impl ActorHandle {
         let ready = self.workers.first().is_some_and(|worker| worker.ready || worker.running.is_some());
         let room = match (self.running(), self.all_concurrent()) {
             _ if !ready || self.draining => 0,
-            (running @ 1.., true) => self.most.max(depth) - running.min(self.most.max(depth)),
+            (running @ 1.., true) => self.most_concurrent.max(depth).saturating_sub(running),
             (running, _) => depth.saturating_sub(running),
         };
         room.saturating_sub(self.own.len())
@@ -85,7 +85,7 @@ impl ActorHandle {
     pub(super) fn accepts(&self, job: &Claimed) -> bool {
         match self.running() {
             0 => self.workers.first().is_some_and(|worker| worker.ready),
-            running => !self.draining && job.concurrent && running < self.most && self.all_concurrent(),
+            running => !self.draining && job.concurrent && running < self.most_concurrent && self.all_concurrent(),
         }
     }
 

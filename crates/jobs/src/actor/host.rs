@@ -126,9 +126,9 @@ impl CallingJob {
         Ok(match call {
             JobCall::Spawn { spec, as_continuation } => self.spawn(&spec, as_continuation).await?.as_str().into(),
             JobCall::Inputs => written(&self.retry.run(|| self.dispatcher.inputs(self.context, &self.job)).await?)?,
-            JobCall::Slot => {
-                let slot = self.retry.run(|| self.dispatcher.slot(self.context, &self.job)).await?;
-                slot.map_or(Value::Null, Value::from).into()
+            JobCall::Occurrence => {
+                let occurrence = self.retry.run(|| self.dispatcher.occurrence(self.context, &self.job)).await?;
+                occurrence.map_or(Value::Null, Value::from).into()
             }
         })
     }

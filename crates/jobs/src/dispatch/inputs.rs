@@ -3,7 +3,8 @@ use hero_model::{ContextId, Input, JobId};
 
 /// Maximum number of bytes of the outputs of all prerequisites together.
 const MOST_BYTES: usize = 4 << 20;
-/// The labels of a job of a schedule: the id of the schedule, and the time of the occurrence.
+/// The labels of a job of a schedule: the id of the schedule, and the time of the occurrence, which scripts read as
+/// SLOT.
 const SCHEDULE: &str = "schedule";
 const SLOT: &str = "slot";
 
@@ -27,7 +28,7 @@ impl Dispatcher {
     }
 
     /// Returns the time at which a job of a schedule was due, from its label. Returns `None` for other jobs.
-    pub async fn slot(&self, context: ContextId, id: &JobId) -> Result<Option<String>, Error> {
+    pub async fn occurrence(&self, context: ContextId, id: &JobId) -> Result<Option<String>, Error> {
         let mut labels = self.part(context, id, &["labels"], usize::MAX).await?.labels;
         Ok(labels.remove(SLOT).filter(|_| labels.contains_key(SCHEDULE)))
     }

@@ -60,7 +60,7 @@ fn answer(host_call: &HostCall) -> Option<Answer> {
         HostCall::Jobs(JobCall::Inputs) => {
             json!([{ "job_id": one, "name": "rows", "value": [1, 2.5, null] }, { "job_id": other, "name": null, "value": "text" }]).into()
         }
-        HostCall::Jobs(JobCall::Slot) => json!("2026-01-31T12:00:00.000Z").into(),
+        HostCall::Jobs(JobCall::Occurrence) => json!("2026-01-31T12:00:00.000Z").into(),
         _ => Value::Null.into(),
     }))
 }
@@ -97,7 +97,10 @@ async fn python_asks_for_jobs_tells_progress_and_sees_what_came_before() {
         [json!({ "script": "1", "args": { "big": i64::MAX } }), json!({ "script": "x", "name": "ü\n" }), json!({ "a": 1, "script": "2" })];
     assert_eq!(specs, expected);
     // Each is asked for once.
-    assert_eq!(host.host_calls.iter().filter(|host_call| matches!(host_call, HostCall::Jobs(JobCall::Inputs | JobCall::Slot))).count(), 2);
+    assert_eq!(
+        host.host_calls.iter().filter(|host_call| matches!(host_call, HostCall::Jobs(JobCall::Inputs | JobCall::Occurrence))).count(),
+        2
+    );
 }
 
 #[tokio::test]

@@ -57,7 +57,7 @@ impl TestPool {
 fn job(concurrent: bool) -> Claimed {
     Claimed {
         actor_index: 0,
-        owned: false,
+        pinned: false,
         job: JobId::random(),
         attempt: 1,
         claim: 1,
@@ -120,7 +120,7 @@ fn jobs_requeued_together_keep_their_order() {
 
 #[test]
 fn a_job_of_one_actor_alone_gets_it_to_itself_although_others_could_run_beside_what_runs() {
-    let (mut pool, first, own) = (TestPool::new(), job(true), Claimed { owned: true, ..job(false) });
+    let (mut pool, first, own) = (TestPool::new(), job(true), Claimed { pinned: true, ..job(false) });
     pool.take(&first);
     pool.take(&own);
     pool.actors.requeue_waiting(true);
@@ -234,7 +234,7 @@ fn a_job_that_was_claimed_twice_and_waits_is_dropped_claim_by_claim() {
     let (mut pool, running, waits, now) = (TestPool::new(), job(false), job(false), Instant::now());
     pool.take(&running);
     pool.take(&waits);
-    let own = Claimed { claim: 2, owned: true, ..waits.clone() };
+    let own = Claimed { claim: 2, pinned: true, ..waits.clone() };
     pool.take(&own);
     // Only the later claim counts.
     assert!(!pool.actors.leases().contains(&(waits.job.clone(), 1)) && pool.actors.leases().contains(&(waits.job.clone(), 2)));

@@ -143,7 +143,7 @@ local function start_found()
     if job.released then redis.call('HDEL', key, 'released') else news.count(job.script_type or own_type, 'started') end
     local claim = jobs.claim_of(one.attempt, job.given_back)
     local last = one.first_given + #jobs.GIVEN - 1
-    taken[#taken + 1] = { one.actor, one.owned, id, one.attempt, claim, unpack(one.list, one.first_given, last) }
+    taken[#taken + 1] = { one.actor, one.pinned, id, one.attempt, claim, unpack(one.list, one.first_given, last) }
   end
   found, found_ids = {}, {}
 end
@@ -186,7 +186,7 @@ end
 
 -- Takes a job for an actor, if it may run. 'later': this call cannot tell. `was_watched`: whether it was watched when
 -- it was taken from its queue; nil if that was not checked.
-local function claim(id, queue, actor, owned, was_watched)
+local function claim(id, queue, actor, pinned, was_watched)
   if not values.is_uuid(id) then return foreign.refuse_id(id) end
   -- It is there twice.
   if found_ids[id] then start_found() end
@@ -197,7 +197,7 @@ local function claim(id, queue, actor, owned, was_watched)
   if not (attempt >= 0 and attempt < MOST_ATTEMPTS and attempt % 1 == 0) then attempt = 0 end
   -- As text, which it usually is already.
   local next_attempt = attempt == 0 and '1' or values.digits(attempt + 1)
-  one.id, one.attempt, one.actor, one.owned = id, next_attempt, actor, owned
+  one.id, one.attempt, one.actor, one.pinned = id, next_attempt, actor, pinned
   -- Usually it simply waits there.
   if job.status == 'dispatched' and was_watched ~= false
     and not (pending[id] or job.stop_requested_at or job.unseen or job.dialect == 'legacy') then
@@ -214,7 +214,7 @@ end
 
 -- Takes as many jobs from a queue as there is room for.
 local function take_from(queue, own_actor, in_turn, sorts)
-  local owned, seen = own_actor > 0 and '1' or '', false
+  local pinned, seen = own_actor > 0 and '1' or '', false
   while left_to_take > 0 and left_to_look_at > 0 do
     local many = math.min(left_to_take, left_to_look_at, own_actor > 0 and room[own_actor] or math.huge)
     if many <= 0 then break end
@@ -235,7 +235,7 @@ local function take_from(queue, own_actor, in_turn, sorts)
       local actor = own_actor > 0 and own_actor or roomiest()
       -- Its job was stopped or deleted since. If the job is to run again, it is in the queue once more.
       local is_left = some_left and queues.drops(queue, id)
-      if not is_left and claim(id, queue, actor, owned, watched) == 'later' then
+      if not is_left and claim(id, queue, actor, pinned, watched) == 'later' then
         -- The next call begins with it.
         for again = #ids, at, -1 do try('RPUSH', queue, ids[again]) end
         left_to_look_at = 0
