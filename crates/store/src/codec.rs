@@ -129,7 +129,8 @@ fn error([message, kind, line, column, stack, limit, data]: [Text; 7]) -> JobErr
     }
 }
 
-/// The fields of a job's hash that foreign programs may read.
+/// The fields of a job's hash that callers see. `get_job` and lists ask Redis for these only, and [`job`] takes exactly
+/// these.
 pub(super) const SHOWN: [&str; 42] = [
     "status",
     "name",
@@ -175,12 +176,17 @@ pub(super) const SHOWN: [&str; 42] = [
     "usage",
 ];
 
-/// Reads every field of a job's hash that foreign programs may read. Secret values of `env_vars` are masked, which takes long if there are
-/// any.
-pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
-    let mut fields = fields;
+/// Builds a job from fields of its hash: those of [`SHOWN`], and of a whole hash also the prerequisites that have fields of their own.
+/// Secret values of `env_vars` are masked, which takes long if there are any.
+pub(super) fn job(id: &JobId, mut fields: HashMap<String, Text>) -> Job {
     let added = added_prerequisites(&fields);
-    let mut take = |name: &str| Text(fields.remove(name).unwrap_or_default().some());
+    job_of(id, added, |name| fields.remove(name).unwrap_or_default())
+}
+
+/// Builds a job from the values that `field` returns by the names of fields, and from prerequisites that have fields of their own.
+fn job_of(id: &JobId, added: Vec<JobId>, mut field: impl FnMut(&str) -> Text) -> Job {
+    let (output, usage) = (field("output"), parse_usage(&field("usage")));
+    let mut take = |name: &str| Text(field(name).some());
     let status = Status::parse(take("status").0.as_deref()).unwrap_or(Status::Started);
     let created_at = take("created_at").parse();
     // A job that was started at its creation entered its queue then.
@@ -224,9 +230,9 @@ pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
         finished_at: take("finished_at").parse(),
         stop_requested_at: take("stop_requested_at").parse(),
         progress: take("progress").0.and_then(|text| serde_json::from_str(&text).ok()),
-        output: if status == Status::Finished { Some(fields.remove("output").unwrap_or_default().0.unwrap_or_default()) } else { None },
+        output: (status == Status::Finished).then(|| output.0.unwrap_or_default()),
         error: failure[0].0.is_some().then(|| error(failure)),
-        usage: fields.remove("usage").and_then(|text| parse_usage(&text)),
+        usage,
         attempts: Vec::new(),
         truncated: Vec::new(),
     }
@@ -310,4 +316,21 @@ pub(super) fn fields(spec: &JobSpec, context: ContextId) -> Vec<(&'static str, S
 /// Serializes plain data, which always succeeds.
 pub(super) fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("plain data has a JSON form")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_job_is_built_of_exactly_the_fields_that_callers_see() {
+        let mut taken = BTreeSet::new();
+        job_of(&JobId::random(), Vec::new(), |name| {
+            assert!(taken.insert(name.to_owned()), "{name} is taken twice");
+            Text::default()
+        });
+        assert_eq!(taken, SHOWN.map(ToOwned::to_owned).into());
+    }
 }
