@@ -4,22 +4,15 @@ use std::time::Duration;
 use jsonrpsee::types::{ErrorObject, ErrorObjectOwned};
 use serde_json::{Value, json};
 
-use hero_access as access;
-use hero_audit as audit;
-use hero_coordinator::{self as coordinator, flows};
+use hero_coordinator::flows;
 use hero_jobs::dispatch;
 use hero_model::{ErrorKind, JobError, Status, tree};
 
-#[path = "error/access.rs"]
-mod of_access;
-#[path = "error/coordinator.rs"]
-mod of_coordinator;
-#[path = "error/flow.rs"]
-mod of_flow;
-#[path = "error/store.rs"]
-mod of_store;
-
+mod access;
+mod coordinator;
 pub(super) mod data;
+mod flow;
+mod store;
 
 pub(super) use hero_model::api::Code;
 
@@ -43,13 +36,13 @@ pub enum Error {
     Flow(flows::Error),
     /// An operation on identities, tokens or rights was refused.
     #[error(transparent)]
-    Access(access::Error),
+    Access(hero_access::Error),
     /// An operation on objects of the coordinator was refused.
     #[error(transparent)]
-    Coordinator(coordinator::Error),
+    Coordinator(hero_coordinator::Error),
     /// The call could not be recorded.
     #[error("{0}; nothing was done")]
-    Audit(#[from] audit::Closed),
+    Audit(#[from] hero_audit::Closed),
     /// Too many calls or too much data at once, with the time of the next try.
     #[error("{what}; try again in {} ms", retry_after.as_millis())]
     Busy {
@@ -78,11 +71,11 @@ pub enum Error {
     Internal,
 }
 
-impl From<access::Error> for Error {
-    fn from(error: access::Error) -> Self {
+impl From<hero_access::Error> for Error {
+    fn from(error: hero_access::Error) -> Self {
         match error {
             // A full Redis is told in one way, whatever was to be stored.
-            access::Error::Store(source) if source.out_of_memory() => Self::Dispatch(dispatch::Error::from(source)),
+            hero_access::Error::Store(source) if source.out_of_memory() => Self::Dispatch(dispatch::Error::from(source)),
             error => Self::Access(error),
         }
     }
@@ -110,9 +103,9 @@ impl Error {
             Self::AnswerTooLarge(_) => Code::TooLarge,
             Self::Internal => Code::Internal,
             Self::Dispatch(error) => code_of(error),
-            Self::Flow(error) => of_flow::code_of(error),
-            Self::Access(error) => of_access::code_of(error),
-            Self::Coordinator(error) => of_coordinator::code_of(error),
+            Self::Flow(error) => flow::code_of(error),
+            Self::Access(error) => access::code_of(error),
+            Self::Coordinator(error) => coordinator::code_of(error),
         }
     }
 
@@ -124,10 +117,10 @@ impl Error {
             Self::Audit(_) => Some(json!({"outcome": "not_done"})),
             Self::AnswerTooLarge(limit) => Some(json!({"limit": limit})),
             Self::Dispatch(error) => data_of(error),
-            Self::Flow(error) => of_flow::data_of(error),
-            Self::Access(access::Error::TooFast(after)) => Some(json!({"retry_after_ms": millis(*after)})),
-            Self::Access(access::Error::HasJobs { jobs, .. }) => Some(json!(jobs)),
-            Self::Access(access::Error::Store(source)) => Some(of_store::data_of(source, source.not_done(), None)),
+            Self::Flow(error) => flow::data_of(error),
+            Self::Access(hero_access::Error::TooFast(after)) => Some(json!({"retry_after_ms": millis(*after)})),
+            Self::Access(hero_access::Error::HasJobs { jobs, .. }) => Some(json!(jobs)),
+            Self::Access(hero_access::Error::Store(source)) => Some(store::data_of(source, source.not_done(), None)),
             _ => None,
         }
     }
@@ -136,7 +129,7 @@ impl Error {
     fn message(&self) -> String {
         use dispatch::Error as D;
         match self {
-            Self::Access(access::Error::Store(source)) => of_store::message_of(source, source.not_done(), ", and try again"),
+            Self::Access(hero_access::Error::Store(source)) => store::message_of(source, source.not_done(), ", and try again"),
             Self::Dispatch(D::NotFound(job_id)) => {
                 format!("job {job_id} does not exist: it never did, was deleted, or its retention is over")
             }
@@ -144,7 +137,7 @@ impl Error {
             Self::Dispatch(D::IdempotencyReused(_)) => format!("{self}; use another key, or the same parameters"),
             Self::Dispatch(D::StillRunning { .. }) => format!("{self}; wait_job waits on"),
             Self::Dispatch(D::Store { not_done, source, .. }) => {
-                of_store::message_of(source, *not_done, " with get_status, or repeat the call with an idempotency_key")
+                store::message_of(source, *not_done, " with get_status, or repeat the call with an idempotency_key")
             }
             _ => self.to_string(),
         }
@@ -160,7 +153,7 @@ impl Error {
 
     /// Converts the error for the caller. It logs the causes that the caller does not see, so call it only once.
     pub(crate) fn into_object(self) -> ErrorObjectOwned {
-        if let Self::Access(access::Error::Store(source)) = &self {
+        if let Self::Access(hero_access::Error::Store(source)) = &self {
             tracing::warn!(error = %source, "a call failed, because Redis did not do its part");
         }
         if let Self::Dispatch(dispatch::Error::Store { source, job_id, .. }) = &self {
@@ -221,7 +214,7 @@ fn data_of(error: &dispatch::Error) -> Option<Value> {
             }
             Some(data)
         }
-        D::Store { job_id, not_done, source } => Some(of_store::data_of(source, *not_done, job_id.as_ref())),
+        D::Store { job_id, not_done, source } => Some(store::data_of(source, *not_done, job_id.as_ref())),
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn code_of(error: &flows::Error) -> Code {
         F::Failed { stopped: true, .. } => Code::JobStopped,
         F::Failed { .. } => Code::JobFailed,
         F::StillRunning { .. } => Code::WaitRanOut,
-        F::Runner(error) => super::of_coordinator::code_of(error),
+        F::Runner(error) => super::coordinator::code_of(error),
         F::Dispatch(error) => super::code_of(error),
     }
 }
