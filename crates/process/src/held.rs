@@ -29,7 +29,7 @@ pub const MEMORIES: u64 = 4;
 const BLOCK: u64 = 512;
 
 /// Says what a job did that hero ends for [`Exceeded::Hidden`].
-pub const HIDES: &str = "hid what its processes hold: it ran a program that its user may not read (let it read that), or processes that start others and end, or continue each other, before anybody can look at them";
+pub const HIDES: &str = "kept hero from counting what its processes hold: it ran a program that its user may not read (make that readable: chmod a+r), or its processes end as soon as they have started others, send each other SIGCONT, or stay in long system calls (do the same with fewer processes that live longer)";
 
 /// The time after which processes are counted for the first time. It is short because most processes are. Later checks
 /// are less frequent, depending on the time that they take.

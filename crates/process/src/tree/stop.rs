@@ -58,8 +58,9 @@ impl<'a> Stopped<'a> {
     /// Stops everything below `root`, without the spared processes, if that can be done in a quarter of a second and is
     /// still awaited. If not, all go on at once.
     ///
-    /// Parents go on last. Only who is continued by others meanwhile is not waited for: its children stop, too, and then
-    /// it does.
+    /// Parents go on after their children. A process that another one continues before it has stopped is not waited for:
+    /// the processes below it are told to stop next, and then it is told again, because none of them runs any more that
+    /// could continue it.
     pub(crate) fn below(root: Pid, spared: &'a [Pid], order: StopOrder, is_awaited: &dyn Fn() -> bool) -> Result<Self, Unstopped> {
         let until = Instant::now() + LONGEST;
         let mut stopped = Self { root, spared, order, told: Vec::new(), all: Threads::new() };
