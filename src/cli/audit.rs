@@ -15,7 +15,7 @@ use crate::exit::{Exit, Usage};
 use crate::server::audit_log::{KEY, key_file};
 
 /// Interval at which the files are checked for new records.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Commands of the audit log.
 #[derive(Debug, Subcommand)]
@@ -113,7 +113,7 @@ impl TailCommand {
             return Ok(Exit::Ok);
         }
         loop {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             for record in tail.look()?.iter().filter(|record| self.wants(&record.entry)) {
                 if json { show_json(record)? } else { output::line(line(&record.entry))? }
             }

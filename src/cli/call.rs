@@ -11,7 +11,7 @@ use serde_json::{Deserializer, Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::arguments::{Whole, whole};
-use super::global::{Global, RECONNECT};
+use super::global::{Global, RECONNECT_TIME};
 use super::output;
 use super::watch::Presence;
 use crate::client::{self, Client, Followed, code};
@@ -188,7 +188,7 @@ impl Call {
             return Err(Usage(format!("give the parameters of {} by their names, in a JSON object", self.method)).into());
         };
         let mut items = client.follow_named(topic, params).await?;
-        let mut presence = Presence::of(client, self.method.clone(), RECONNECT, global.json);
+        let mut presence = Presence::of(client, self.method.clone(), RECONNECT_TIME, global.json);
         loop {
             let heard = tokio::select! {
                 heard = items.next() => heard,

@@ -17,9 +17,9 @@ use crate::exit::Exit;
 use crate::model::{ContextId, Status};
 
 /// Timeout for asking the server, because the user waits for the shell.
-const TIMEOUT: Duration = Duration::from_secs(1);
+const SERVER_TIMEOUT: Duration = Duration::from_secs(1);
 /// The maximum number of candidates; the newest are offered.
-const MOST: usize = 50;
+const MAX_CANDIDATES: usize = 50;
 
 /// A command line up to the word being typed, without the program: `hero complete -- WORD…`, as called by the scripts
 /// of [`super::completions`]. It is not a subcommand, because shells would offer that, too.
@@ -55,7 +55,7 @@ impl Candidates {
     pub(super) async fn main(&self) -> anyhow::Result<Exit> {
         let Some(typed) = typed(&joined(&self.0)) else { return Ok(Exit::Ok) };
         // The user did not ask for anything, so errors are not shown.
-        if let Ok(Ok(lines)) = timeout(TIMEOUT, typed.lines()).await {
+        if let Ok(Ok(lines)) = timeout(SERVER_TIMEOUT, typed.lines()).await {
             lines.into_iter().try_for_each(output::line)?;
         }
         Ok(Exit::Ok)
@@ -79,12 +79,12 @@ impl Typed {
         Ok(match self.kind {
             Kind::Job(status) => {
                 let filter = JobFilter { status, caller_id: caller, ..JobFilter::default() };
-                let jobs = client.list_jobs(self.context, &filter, None, MOST).await?.jobs;
+                let jobs = client.list_jobs(self.context, &filter, None, MAX_CANDIDATES).await?.jobs;
                 let what = |job: &crate::model::Job| cell(job.name.as_deref().unwrap_or_else(|| job::gist(&job.script)));
                 jobs.iter().map(|job| format!("{}\t{}, {}: {}", job.job_id, job.status, ago(job.created_at), what(job).as_str())).collect()
             }
             Kind::Schedule => {
-                let schedules = client.list_schedules(self.context, caller.as_deref(), None, MOST).await?.schedules;
+                let schedules = client.list_schedules(self.context, caller.as_deref(), None, MAX_CANDIDATES).await?.schedules;
                 let what = |name: &Option<String>, cron: &Option<String>| {
                     cell(name.as_deref().or(cron.as_deref()).unwrap_or("every")).as_str().to_owned()
                 };

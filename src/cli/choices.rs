@@ -18,9 +18,9 @@ where
 
 /// Parses the maximum number of entries of a list.
 pub(super) fn most(text: &str) -> Result<u32, String> {
-    const MOST: u32 = 100_000;
-    let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
-    number.ok_or_else(|| format!("it is a whole number from 1 to {MOST}"))
+    const MAX_ENTRIES: u32 = 100_000;
+    let number = text.parse().ok().filter(|number| (1..=MAX_ENTRIES).contains(number));
+    number.ok_or_else(|| format!("it is a whole number from 1 to {MAX_ENTRIES}"))
 }
 
 /// Parses a script type. Any name is valid; the built-in ones are offered as completions.

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::model::parse_time;
 
 /// Interval at which the end of the server is checked.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Makes a server stop taking jobs and exit when running jobs have ended.
 #[derive(Debug, Args)]
@@ -47,7 +47,7 @@ impl Drain {
 async fn until_ended(client: &client::Client) -> anyhow::Result<()> {
     loop {
         match client.ping().await {
-            Ok(()) => tokio::time::sleep(LOOK).await,
+            Ok(()) => tokio::time::sleep(POLL_INTERVAL).await,
             Err(client::Error::Closed(_) | client::Error::Unreachable { .. }) => return Ok(()),
             Err(error) => return Err(error.into()),
         }

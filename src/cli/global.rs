@@ -25,10 +25,10 @@ pub(super) struct Global {
 }
 
 /// Time to try to reconnect to a server that went away.
-pub(super) const RECONNECT: Duration = Duration::from_secs(30);
+pub(super) const RECONNECT_TIME: Duration = Duration::from_secs(30);
 
 /// How long a silent server may keep a command with a short wait.
-const SILENCE: Duration = Duration::from_secs(5);
+const MAX_SILENCE: Duration = Duration::from_secs(5);
 
 /// The default address of `hero serve`.
 const DEFAULT_SERVER: &str = "ws://127.0.0.1:8700";
@@ -61,7 +61,7 @@ impl Global {
     pub(super) async fn connect_as_operator(&self) -> anyhow::Result<Client> {
         let socket = data_directory().map(|data| data.join(OPERATOR_SOCKET)).filter(|socket| socket.exists());
         match socket {
-            Some(socket) if self.is_for_own_server() => match self.connect_to_socket(&socket, RECONNECT).await {
+            Some(socket) if self.is_for_own_server() => match self.connect_to_socket(&socket, RECONNECT_TIME).await {
                 // A killed server has left the socket behind. Where a directory was named, another server would be wrong.
                 Err(client::Error::Unreachable { .. }) if named_data_directory().is_none() => self.connect().await,
                 connected => Ok(connected?),
@@ -112,12 +112,12 @@ impl Global {
 
     /// Connects to the server without a token.
     pub(super) async fn connect_as_nobody(&self) -> anyhow::Result<Client> {
-        Ok(Client::connect_with(&self.address(), self.options(None, RECONNECT)).await?)
+        Ok(Client::connect_with(&self.address(), self.options(None, RECONNECT_TIME)).await?)
     }
 
     /// Connects to the server, with the token of `HERO_TOKEN` if there is one.
     pub(super) async fn connect(&self) -> anyhow::Result<Client> {
-        self.connect_for(RECONNECT).await
+        self.connect_for(RECONNECT_TIME).await
     }
 
     /// Connects to the server, and tries to reconnect for this long if it goes away.
@@ -125,10 +125,10 @@ impl Global {
         Ok(Client::connect_with(&self.address(), self.options(token(), reconnect)).await?)
     }
 
-    /// Connects for a command that waits at most `wait`: a silent server keeps the command as long again, but at least [`SILENCE`].
+    /// Connects for a command that waits at most `wait`: a silent server keeps the command as long again, but at least [`MAX_SILENCE`].
     pub(super) async fn connect_to_wait(&self, reconnect: Duration, wait: Option<Duration>) -> anyhow::Result<Client> {
         let mut options = self.options(token(), reconnect);
-        options.answer = wait.map_or(options.answer, |wait| options.answer.min(wait.max(SILENCE)));
+        options.answer = wait.map_or(options.answer, |wait| options.answer.min(wait.max(MAX_SILENCE)));
         Ok(Client::connect_with(&self.address(), options).await?)
     }
 

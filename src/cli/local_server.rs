@@ -11,10 +11,10 @@ use tokio::process::{Child, Command};
 use crate::server::ready_line;
 use crate::server::settings::SETTINGS;
 
-const START: Duration = Duration::from_secs(60);
-const STOP: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Interval at which the end of the server is checked where nothing else can run.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A private directory that is removed when dropped.
 #[derive(Debug)]
@@ -69,12 +69,12 @@ impl LocalServer {
         let child = command.spawn().context("the server does not start")?;
         let mut server = Self { child, url: String::new(), ready: String::new() };
         let out = server.child.stdout.take().context("the server has no stdout")?;
-        let line = tokio::time::timeout(START, ready_line(out)).await;
+        let line = tokio::time::timeout(START_TIMEOUT, ready_line(out)).await;
         server.ready = match line {
             Ok(Ok(Some(line))) => line,
             Ok(Ok(None)) => bail!("the server ended at once; it says:\n{}", tail(&log_path)),
             Ok(Err(error)) => return Err(error).context("the server cannot be listened to"),
-            Err(_) => bail!("the server was not ready within {} s; it says:\n{}", START.as_secs(), tail(&log_path)),
+            Err(_) => bail!("the server was not ready within {} s; it says:\n{}", START_TIMEOUT.as_secs(), tail(&log_path)),
         };
         server.url = ready_line::parse(&server.ready).unwrap_or_default().to_owned();
         Ok(server)
@@ -93,7 +93,7 @@ impl LocalServer {
     /// Asks the server to stop and waits until it has ended. Fails if its exit status is not success.
     pub(super) async fn stop(mut self) -> anyhow::Result<()> {
         self.terminate()?;
-        match tokio::time::timeout(STOP, self.child.wait()).await {
+        match tokio::time::timeout(STOP_TIMEOUT, self.child.wait()).await {
             Ok(status) => {
                 let status = status?;
                 anyhow::ensure!(status.success(), "the server ended with {status}");
@@ -101,7 +101,7 @@ impl LocalServer {
             }
             Err(_) => {
                 self.child.kill().await?;
-                bail!("the server did not stop within {} s and was killed", STOP.as_secs())
+                bail!("the server did not stop within {} s and was killed", STOP_TIMEOUT.as_secs())
             }
         }
     }
@@ -115,11 +115,11 @@ impl Drop for LocalServer {
         }
         let begun = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) {
-            if begun.elapsed() > STOP {
+            if begun.elapsed() > STOP_TIMEOUT {
                 let _ = self.child.start_kill(); // Fails only if it has already ended.
                 return;
             }
-            sleep(LOOK);
+            sleep(POLL_INTERVAL);
         }
     }
 }

@@ -13,11 +13,11 @@ pub(super) const WHERE: &str = "The assistant starts this command. Add it to the
 HERO_TOKEN decides its rights. Leave it out if the server does not require login.";
 
 /// Time that a server may be away before a waiting call gets an error.
-const AWAY: Duration = Duration::from_secs(30);
+const MAX_AWAY_TIME: Duration = Duration::from_secs(30);
 
 /// Serves an assistant on stdin and stdout until it closes stdin. Writes nothing else to stdout.
 pub(super) async fn main(global: &Global) -> anyhow::Result<Exit> {
-    let (options, address) = (global.options(token(), AWAY), Arc::<str>::from(global.address()));
+    let (options, address) = (global.options(token(), MAX_AWAY_TIME), Arc::<str>::from(global.address()));
     let connect: Connect = Arc::new(move || {
         let (options, address) = (options.clone(), Arc::clone(&address));
         Box::pin(async move { Client::connect_with(&address, options).await })

@@ -285,16 +285,16 @@ fn show(global: &Global, message: &Message) -> anyhow::Result<()> {
 }
 
 /// The maximum length of an error in a list.
-const ERROR: usize = 160;
+const MAX_ERROR_CHARS: usize = 160;
 /// The number of digits of a key in a list; different keys begin differently.
-const KEY: usize = 8;
+const SHOWN_KEY_DIGITS: usize = 8;
 
 /// Formats the destination or the origin of a message. `list` is the direction, if it is known from the list.
 fn way(message: &Message, list: Option<MessageList>) -> String {
     // A received message has the key of its signer, and no address.
     let came = list.map_or(message.address.is_none() && message.public_key.is_some(), |list| list == MessageList::In);
     if came {
-        return message.public_key.as_ref().map_or("in".to_owned(), |key| format!("from {:.KEY$}", key.as_str()));
+        return message.public_key.as_ref().map_or("in".to_owned(), |key| format!("from {:.SHOWN_KEY_DIGITS$}", key.as_str()));
     }
     match (&message.address, &message.topic) {
         (Some(address), _) => format!("to {address}"),
@@ -319,7 +319,7 @@ fn print(page: &MessagePage, list: Option<MessageList>) -> anyhow::Result<()> {
             message
                 .error
                 .as_ref()
-                .map_or_else(|| cell(&message.message), |why| Line::from(why.lines().next().unwrap_or_default()).cut(ERROR)),
+                .map_or_else(|| cell(&message.message), |why| Line::from(why.lines().next().unwrap_or_default()).cut(MAX_ERROR_CHARS)),
         ]);
     }
     table.print()?;

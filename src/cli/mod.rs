@@ -344,14 +344,14 @@ fn client(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result
 }
 
 /// On a terminal, a message is shown if nothing was printed for this long.
-const SILENCE: Duration = Duration::from_secs(2);
+const MAX_SILENCE: Duration = Duration::from_secs(2);
 
 async fn patiently<T>(command: impl Future<Output = T>, address: &str) -> T {
     tokio::pin!(command);
     tokio::select! {
         biased;
         ended = &mut command => return ended,
-        () = tokio::time::sleep(SILENCE) => {}
+        () = tokio::time::sleep(MAX_SILENCE) => {}
     }
     if output::is_silent() {
         output::note(output::Style::stderr().dim(format!("-- waiting for {} --", crate::client::masked(address))));

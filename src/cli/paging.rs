@@ -6,7 +6,7 @@ use crate::client::{Client, Error, code};
 use crate::model::ContextId;
 
 /// The maximum number of entries per call.
-pub(super) const PAGE: usize = 1000;
+pub(super) const ENTRIES_PER_CALL: usize = 1000;
 
 /// The part of a list to show, and its context.
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ impl Paging {
     ) -> Result<(Vec<T>, Option<String>), Error> {
         let (limit, mut found, mut cursor) = (self.limit as usize, Vec::new(), self.cursor.clone());
         loop {
-            let (entries, next) = page(ContextId(self.context), cursor.as_deref(), (limit - found.len()).min(PAGE)).await?;
+            let (entries, next) = page(ContextId(self.context), cursor.as_deref(), (limit - found.len()).min(ENTRIES_PER_CALL)).await?;
             found.extend(entries);
             cursor = next;
             if cursor.is_none() || found.len() >= limit {

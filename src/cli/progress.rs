@@ -5,7 +5,7 @@ use super::output::{self, Line, Style};
 /// Waits shorter than this show nothing.
 const SHOWN_AFTER: Duration = Duration::from_millis(400);
 /// Time for which a frame is shown.
-const FRAME: Duration = Duration::from_millis(120);
+const FRAME_TIME: Duration = Duration::from_millis(120);
 /// The frames of the waiting animation.
 const FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
 
@@ -26,11 +26,11 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Interval of lines without a terminal.
-    const SELDOM: Duration = Duration::from_secs(10);
+    const LINE_INTERVAL: Duration = Duration::from_secs(10);
     /// Time after which a job that does not run is reported, without a terminal.
-    const PATIENCE: Duration = Duration::from_secs(2);
+    const REPORT_WAITING_AFTER: Duration = Duration::from_secs(2);
     /// Interval for asking about the job.
-    const NEWS: Duration = Duration::from_secs(1);
+    const ASK_INTERVAL: Duration = Duration::from_secs(1);
 
     pub(super) fn new(quiet: bool) -> Self {
         let now = Instant::now();
@@ -44,12 +44,12 @@ impl Progress {
 
     /// Returns the interval at which [`Progress::show`] should be called.
     pub(super) fn every(&self) -> Duration {
-        if self.terminal { FRAME } else { Self::NEWS }
+        if self.terminal { FRAME_TIME } else { Self::ASK_INTERVAL }
     }
 
     /// Returns the interval for asking about the job.
     pub(super) fn news(&self) -> Duration {
-        Self::NEWS
+        Self::ASK_INTERVAL
     }
 
     /// Shows `what`, and whether it runs, if it is time for that.
@@ -68,7 +68,9 @@ impl Progress {
             let line = Line::from(FRAMES[self.frame]) + " " + Line::from(what).cut(room.max(1)) + " " + waited;
             output::transient(Some(&line));
             self.shown = true;
-        } else if self.said.elapsed() >= Self::SELDOM || self.waits.is_some_and(|since| since.elapsed() >= Self::PATIENCE) {
+        } else if self.said.elapsed() >= Self::LINE_INTERVAL
+            || self.waits.is_some_and(|since| since.elapsed() >= Self::REPORT_WAITING_AFTER)
+        {
             (self.said, self.waits) = (Instant::now(), None);
             output::note(Style::stderr().dim(format!("-- {what} {waited} --")));
         }

@@ -32,7 +32,7 @@ pub(super) struct Repl {
 }
 
 /// The number of lines kept in the history.
-const HISTORY: usize = 1000;
+const HISTORY_LINES: usize = 1000;
 /// The script name in errors.
 const NAME: &str = "repl";
 
@@ -119,7 +119,7 @@ impl Lines {
         if !std::io::stdin().is_terminal() {
             return Ok(Self::Piped(std::io::stdin().lock().lines()));
         }
-        let config = Config::builder().max_history_size(HISTORY)?.history_ignore_space(true).build();
+        let config = Config::builder().max_history_size(HISTORY_LINES)?.history_ignore_space(true).build();
         let mut editor = Editor::with_config(config)?;
         editor.set_helper(Some(LineHelper::new(reference::functions().iter().map(|function| function.name.clone()).collect())));
         let history = history();
@@ -180,7 +180,7 @@ async fn evaluate(engine: &mut Child, line: String, is_typed: bool) -> anyhow::R
         script: line,
         args: None,
         env: BTreeMap::new(),
-        timeout: EngineJob::LONGEST,
+        timeout: EngineJob::MAX_RUN_TIME,
     };
     let stop = CancellationToken::new();
     let mut shown = Shown;

@@ -6,7 +6,7 @@ use clap::Args;
 use tokio::time::sleep;
 
 use super::advice::{Lost, Unstarted, not_started};
-use super::global::{Global, RECONNECT};
+use super::global::{Global, RECONNECT_TIME};
 use super::output::{self, Style};
 use super::report::report;
 use super::script::Source;
@@ -18,9 +18,9 @@ use crate::exit::{Exit, Interrupted, Usage};
 use crate::model::{ErrorKind, JobId, JobResult, JobSpec, LogLine, parse_time};
 
 /// Interval at which `--watch` checks the file.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Timeout for the end of a job that `--watch` has stopped.
-const STOPPING: Duration = Duration::from_secs(10);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs a script: log to stderr, result to stdout, the exit code tells how it ended.
 #[derive(Debug, Args)]
@@ -51,7 +51,7 @@ struct Begun {
 
 impl Run {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
-        let reconnect = self.reconnect.unwrap_or(RECONNECT);
+        let reconnect = self.reconnect.unwrap_or(RECONNECT_TIME);
         if !self.watch {
             // A file that is missing or wrong is told before a server is asked.
             let spec = self.spec()?;
@@ -115,7 +115,7 @@ impl Run {
                 Err(error) if error.rpc().is_none() => return Err(error),
                 _ => {} // The job may have just ended by itself.
             }
-            let _ = client.wait_to_the_end(context, &job_id, Some(STOPPING)).await;
+            let _ = client.wait_to_the_end(context, &job_id, Some(STOP_TIMEOUT)).await;
             Ok(None)
         };
         Ok(Signals::new()?.unless(anyhow!("job {job_id} is being stopped"), stopped).await??)
@@ -149,7 +149,7 @@ impl Run {
             job_id: &job_id,
             logs: Some(logs),
             limit: self.wait,
-            reconnect: self.reconnect.unwrap_or(RECONNECT),
+            reconnect: self.reconnect.unwrap_or(RECONNECT_TIME),
             interrupt_stops: true,
             quiet: json,
         };
@@ -207,7 +207,7 @@ fn look(file: &Path) -> Option<Seen> {
 async fn changed(file: &Path, seen: Option<Seen>) {
     let mut last = seen;
     loop {
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
         let now = look(file);
         if now.is_some() && now != seen && now == last {
             return;

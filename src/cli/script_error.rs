@@ -106,7 +106,7 @@ pub(super) fn render(style: Style, file: &str, script: &str, timeout: Option<Sec
     if let Some((number, source)) = source {
         let number = number.to_string();
         // The columns left next to the line number and the text before it.
-        let room = style.columns.map_or(WIDTH, |columns| columns.saturating_sub(number.len() + 7).clamp(20, WIDTH));
+        let room = style.columns.map_or(DEFAULT_WIDTH, |columns| columns.saturating_sub(number.len() + 7).clamp(20, DEFAULT_WIDTH));
         let (line, caret) = excerpt(source, error.column, room);
         let margin = " ".repeat(number.len());
         lines.push(Line::from("  ") + style.dim(format!("{number} |")) + " " + line);
@@ -136,7 +136,7 @@ fn thrown(error: &JobError) -> Option<String> {
 }
 
 /// The maximum number of shown characters of a line if the terminal's width is unknown.
-const WIDTH: usize = 100;
+const DEFAULT_WIDTH: usize = 100;
 
 /// Returns the shown part of a line, and the position of the caret below it. A longer line is cut around the column.
 fn excerpt(source: &str, column: Option<u32>, room: usize) -> (String, Option<usize>) {
@@ -182,9 +182,9 @@ mod tests {
 
     #[test]
     fn a_long_line_is_cut_around_the_column() {
-        let (line, caret) = excerpt(&format!("{}!{}", "a".repeat(5000), "b".repeat(5000)), Some(5001), WIDTH);
+        let (line, caret) = excerpt(&format!("{}!{}", "a".repeat(5000), "b".repeat(5000)), Some(5001), DEFAULT_WIDTH);
         assert_eq!(line.chars().nth(caret.unwrap()), Some('!'));
         assert!(line.len() <= 100);
-        assert_eq!(excerpt("short", Some(900), WIDTH).1, Some(5));
+        assert_eq!(excerpt("short", Some(900), DEFAULT_WIDTH).1, Some(5));
     }
 }

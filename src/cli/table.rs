@@ -22,7 +22,7 @@ pub(super) struct Table {
 }
 
 /// The maximum number of characters of a cell.
-const WIDEST: usize = 40;
+const MAX_CELL_CHARS: usize = 40;
 /// The minimum width of a cut cell as long as other columns can be left out.
 const NARROW: usize = 12;
 /// The minimum width of a cut cell.
@@ -122,7 +122,7 @@ pub(super) fn ago(time: Option<Timestamp>) -> String {
 
 /// Formats a name or text for a table cell: short, on one line.
 pub(super) fn cell(text: &str) -> Line {
-    Line::from(text.lines().next().unwrap_or_default()).cut(WIDEST + 1)
+    Line::from(text.lines().next().unwrap_or_default()).cut(MAX_CELL_CHARS + 1)
 }
 
 #[cfg(test)]
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_cell_is_short_and_on_one_line() {
-        assert_eq!(cell(&"x".repeat(60)).as_str(), format!("{}…", "x".repeat(WIDEST)));
+        assert_eq!(cell(&"x".repeat(60)).as_str(), format!("{}…", "x".repeat(MAX_CELL_CHARS)));
         assert_eq!(cell("one\ntwo").as_str(), "one");
     }
 }

@@ -6,7 +6,7 @@ use crate::client::{self, Trust, readiness};
 use crate::model::api::Repeatable;
 
 /// How long to wait for what the server says of itself. It needs 5 s to find that its Redis hangs.
-const LIMIT: Duration = Duration::from_secs(6);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// The facts known about a call without an answer. It is one of the causes of the error, and its text replaces that of
 /// the client, which names a method.
@@ -41,7 +41,7 @@ pub(super) async fn explained(error: anyhow::Error, command: &str, address: &str
     let Some(client) = error.downcast_ref::<client::Error>() else { return error };
     let (method, ready, what) = match client {
         client::Error::Timeout { method, after, .. } => {
-            let ready = readiness(address, trust, LIMIT).await;
+            let ready = readiness(address, trust, ANSWER_TIMEOUT).await;
             (method, ready, format!("`{command}` had no answer within {} s", after.as_secs()))
         }
         client::Error::Unknown { method, why, .. } => {

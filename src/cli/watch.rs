@@ -16,11 +16,11 @@ use crate::exit::{Interrupted, chain};
 use crate::model::{ContextId, Explanation, JobId, JobResult, LogLine, Reason};
 
 /// The number of log lines per page.
-pub(super) const PAGE: usize = 1000;
+pub(super) const LINES_PER_PAGE: usize = 1000;
 /// Timeout for the last lines of a job that has ended.
-const DRAIN: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time after which to ask first why a job has not ended.
-const FIRST: Duration = Duration::from_millis(300);
+const FIRST_CHECK_AFTER: Duration = Duration::from_millis(300);
 /// Interval for requests of these last lines.
 const DRAIN_POLL: Duration = Duration::from_millis(50);
 
@@ -214,7 +214,7 @@ impl Watch<'_> {
 
 /// Keeps `known` up to date with the reason why the job has not ended.
 async fn news(client: &Client, context: ContextId, job_id: &JobId, every: Duration, known: &RefCell<News>) -> Infallible {
-    sleep(every.min(FIRST)).await;
+    sleep(every.min(FIRST_CHECK_AFTER)).await;
     loop {
         match client.explain_job(context, job_id).await {
             Ok(explanation) => {
@@ -264,9 +264,9 @@ async fn drain(
     mut cursor: Option<String>,
     line: &mut impl FnMut(&LogLine) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let deadline = Instant::now() + DRAIN;
+    let deadline = Instant::now() + DRAIN_TIMEOUT;
     loop {
-        let page = client.get_logs(context, job_id, cursor.as_deref(), PAGE).await?;
+        let page = client.get_logs(context, job_id, cursor.as_deref(), LINES_PER_PAGE).await?;
         for item in &page.lines {
             line(item)?;
         }

@@ -59,9 +59,9 @@ pub(crate) struct Backend {
 pub(crate) struct EndedAtStart;
 
 /// Timeout for cleaning up after ended engines at shutdown.
-const SETTLED: Duration = Duration::from_secs(10);
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout for the actors to become ready.
-const READY: Duration = Duration::from_secs(30);
+const READY_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Backend {
     /// Starts everything. Returns when every pool has an actor that can run a job.
@@ -178,8 +178,8 @@ impl Backend {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        if tokio::time::timeout(READY, ready).await.is_err() {
-            bail!("the engines of a pool did not start within {} s; the log says why", READY.as_secs());
+        if tokio::time::timeout(READY_TIMEOUT, ready).await.is_err() {
+            bail!("the engines of a pool did not start within {} s; the log says why", READY_TIMEOUT.as_secs());
         }
         self.run(Trimmer::default());
         self.serve_made_contexts().await
@@ -235,7 +235,7 @@ impl Backend {
         if let Some(managed) = self.managed {
             managed.stop().await;
         }
-        self.spawner.settled(SETTLED).await;
+        self.spawner.settled(CLEANUP_TIMEOUT).await;
     }
 }
 

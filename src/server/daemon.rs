@@ -9,12 +9,12 @@ use super::settings::Settings;
 use crate::rpc::Tls;
 
 /// The number of descriptors needed besides client connections: for Redis, files, and two for each engine.
-const BESIDES: u64 = 256;
+const EXTRA_DESCRIPTORS: u64 = 256;
 
 /// Warns if there are too few descriptors for all connections.
 pub(crate) fn warn_of_few_descriptors(settings: &Settings) {
     let allowed = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let needed = u64::from(settings.max_connections) + BESIDES;
+    let needed = u64::from(settings.max_connections) + EXTRA_DESCRIPTORS;
     if allowed < needed {
         tracing::warn!(
             "max_connections ({}) needs {needed} descriptors and the system allows {allowed}, so some will be refused; raise `ulimit -n` (LimitNOFILE)",

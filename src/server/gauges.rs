@@ -15,7 +15,7 @@ use crate::service::Service;
 use crate::store::{Error, Store};
 
 /// Interval at which the gauges are read.
-const PERIOD: Duration = Duration::from_secs(5);
+const READ_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The maximum number of events shown per script type. The functions in Redis count a dozen.
 const MOST_EVENTS: usize = 32;
@@ -160,7 +160,7 @@ impl Service for Gauges {
         gauge!("hero_redis_memory_bytes", store.labels([])).set(info.used_memory as f64);
         gauge!("hero_redis_memory_limit_bytes", store.labels([])).set(info.max_memory as f64);
         counter!("hero_redis_evicted_keys_total", store.labels([])).absolute(info.evicted_keys);
-        Ok(PERIOD)
+        Ok(READ_INTERVAL)
     }
 }
 

@@ -9,7 +9,7 @@ use super::backend::Backend;
 use super::node_key;
 use super::settings::{MyceliumApi, Settings};
 use crate::coordinator::bus::{Api, Mycelium};
-use crate::coordinator::{KEPT, MessageLoopSettings, MessageLoops, NodeKey, Wakes};
+use crate::coordinator::{IDLE_CONNECTION_TIMEOUT, MessageLoopSettings, MessageLoops, NodeKey, Wakes};
 
 /// Starts the message loops for each served context.
 pub(crate) fn start(
@@ -30,7 +30,7 @@ pub(crate) fn start(
         authority: settings.login.then(|| backend.authority.clone()),
         ack: settings.remote_ack,
         result: settings.remote_result,
-        kept: KEPT,
+        kept: IDLE_CONNECTION_TIMEOUT,
     };
     let message_loops = Arc::new(MessageLoops::start(backend.dispatcher.clone(), loop_settings, wakes, shutdown.clone()));
     backend.hosting.bring_messages_with(&message_loops);

@@ -144,12 +144,12 @@ pub(crate) async fn check(resolved: Resolved, purpose: Purpose) -> anyhow::Resul
     if purpose == Purpose::Server {
         found.push(addresses(settings, foreseen.and_then(|foreseen| foreseen.holder)).await?);
     }
-    preflight.spawner.settled(SETTLED).await;
+    preflight.spawner.settled(END_TIMEOUT).await;
     Ok(found)
 }
 
 /// Timeout for the tested engines to end.
-const SETTLED: Duration = Duration::from_secs(10);
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 
 fn pools(settings: &Settings, preflight: &Preflight) -> String {
     let offered = settings.pools.iter().filter(|pool| !preflight.absent.contains_key(&pool.script_type));
@@ -176,7 +176,7 @@ async fn addresses(settings: &Settings, holder: Option<String>) -> anyhow::Resul
 }
 
 /// Timeout for a program on an address to answer.
-const ANSWER: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Whether the program on an address is a hero without TLS.
 async fn answers_as_hero(address: std::net::SocketAddr) -> bool {
@@ -187,5 +187,5 @@ async fn answers_as_hero(address: std::net::SocketAddr) -> bool {
         stream.take(4096).read_to_end(&mut said).await?;
         std::io::Result::Ok(said.starts_with(b"HTTP/1.1 200") && said.ends_with(b"\r\n\r\nok\n"))
     };
-    tokio::time::timeout(ANSWER, asking).await.is_ok_and(|said| said.unwrap_or(false))
+    tokio::time::timeout(ANSWER_TIMEOUT, asking).await.is_ok_and(|said| said.unwrap_or(false))
 }

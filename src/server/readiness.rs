@@ -12,7 +12,7 @@ use crate::rpc::Readiness;
 use crate::service::Service;
 
 /// Interval at which readiness is checked for the log, even without requests.
-const PERIOD: Duration = Duration::from_secs(2);
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Checks whether this server is ready to work. Cheap to clone.
 #[derive(Clone)]
@@ -100,7 +100,7 @@ impl Service for ReadinessCheck {
     async fn tick(&mut self) -> Result<Duration, Self::Error> {
         // The check logs its result itself.
         let _ = self.look().await;
-        Ok(PERIOD)
+        Ok(CHECK_INTERVAL)
     }
 }
 

@@ -36,7 +36,7 @@ impl<'a> Granter<'a> {
         let has = |capability| granted.contains(&capability);
         // Commands work in the directory of files, even if scripts themselves have no access to it.
         let files = (has(Capability::Fs) || has(Capability::Process)).then(|| self.files(context));
-        let most = ScriptTypeSettings::MEMORY;
+        let most = ScriptTypeSettings::DEFAULT_MEMORY;
         let memory = self.settings.process_memory(context).map_or(most, |of_context| most.min(of_context));
         let processes = has(Capability::Process).then(|| Processes::new(self.hero.to_owned(), self.spawner.clone(), memory));
         let net = has(Capability::Net).then(|| {

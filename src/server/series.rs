@@ -14,7 +14,7 @@ pub(crate) type Labels = Vec<(&'static str, String)>;
 pub(crate) type Shown = (Labels, f64);
 
 /// The maximum number of values of a label shown per family and context. The others are summed up in one series.
-pub(crate) const MOST: usize = 100;
+pub(crate) const MAX_VALUES: usize = 100;
 /// The label value of the series that sums up all others.
 pub(crate) const OTHER: &str = "other";
 
@@ -56,9 +56,9 @@ fn escaped(value: &str) -> String {
 pub(crate) fn largest<K: Ord + Clone>(mut groups: Vec<(K, BTreeMap<String, u64>)>, other: &K) -> Vec<(K, BTreeMap<String, u64>)> {
     let sum = |counts: &BTreeMap<String, u64>| counts.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
     groups.sort_by_cached_key(|(name, counts)| (std::cmp::Reverse(sum(counts)), name.clone()));
-    if groups.len() > MOST {
+    if groups.len() > MAX_VALUES {
         let mut rest: BTreeMap<String, u64> = BTreeMap::new();
-        for (what, count) in groups.split_off(MOST - 1).into_iter().flat_map(|(_, counts)| counts) {
+        for (what, count) in groups.split_off(MAX_VALUES - 1).into_iter().flat_map(|(_, counts)| counts) {
             let sum = rest.entry(what).or_default();
             *sum = sum.saturating_add(count);
         }
@@ -76,8 +76,8 @@ mod tests {
     fn many_groups_are_shown_as_a_hundred_that_add_up() {
         let groups = (0..50_000_u64).map(|number| (format!("g{number}"), BTreeMap::from([("n".to_owned(), number)]))).collect();
         let shown = largest(groups, &OTHER.to_owned());
-        assert_eq!(shown.len(), MOST);
-        assert_eq!((shown[0].0.as_str(), shown[MOST - 1].0.as_str()), ("g49999", OTHER));
+        assert_eq!(shown.len(), MAX_VALUES);
+        assert_eq!((shown[0].0.as_str(), shown[MAX_VALUES - 1].0.as_str()), ("g49999", OTHER));
         assert_eq!(shown.iter().map(|(_, counts)| counts["n"]).sum::<u64>(), 50_000 * 49_999 / 2);
     }
 

@@ -7,11 +7,11 @@ use crate::engine::trim_heap;
 use crate::service::Service;
 
 /// Interval at which this process is checked for rest.
-const PERIOD: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The process rests if it used less processor time than this since the last check.
-const REST: Duration = Duration::from_millis(50);
+const REST_TIME: Duration = Duration::from_millis(50);
 /// Memory is given back only after at least this much processor time.
-const WORK: Duration = Duration::from_millis(50);
+const MIN_WORK_TIME: Duration = Duration::from_millis(50);
 
 /// Makes the allocator give unused memory back to the system when this process rests after work: above all after its
 /// start, and after a burst of calls.
@@ -26,8 +26,8 @@ pub(crate) struct Trimmer {
 impl Trimmer {
     /// Whether memory should be given back now: there was work before, and no caller would wait.
     fn is_due(&mut self, used: Duration) -> bool {
-        let rests = used.saturating_sub(std::mem::replace(&mut self.looked, used)) < REST;
-        let due = rests && used.saturating_sub(self.trimmed) >= WORK;
+        let rests = used.saturating_sub(std::mem::replace(&mut self.looked, used)) < REST_TIME;
+        let due = rests && used.saturating_sub(self.trimmed) >= MIN_WORK_TIME;
         if due {
             self.trimmed = used;
         }
@@ -44,7 +44,7 @@ impl Service for Trimmer {
         if self.is_due(processor_time()) {
             trim_heap();
         }
-        Ok(PERIOD)
+        Ok(CHECK_INTERVAL)
     }
 }
 

@@ -15,22 +15,22 @@ use hero_model::{Context, ContextId, Identity, IdentityId, IdentityPage, Timesta
 use hero_store::{self as store, IdentityChange, IdentityFound, IdentityStored, Score, Store, StoredToken, TokenCreated};
 
 /// The maximum length of a token's name and of an identity's address, in bytes.
-const LONGEST: usize = 256;
+const MAX_NAME_BYTES: usize = 256;
 /// The maximum number of addresses of an identity.
 const MOST_ADDRESSES: usize = 16;
 /// The number of logins kept in memory although no connection holds them.
-const RECENT: usize = 10_000;
+const MAX_UNHELD_LOGINS: usize = 10_000;
 /// The number of attempts to make a token when its id is already taken.
-pub(super) const TRIES: usize = 3;
+pub(super) const MAX_TOKEN_ID_ATTEMPTS: usize = 3;
 /// The default lifetime of a login by a signature.
-const LOGIN: Duration = Duration::from_secs(24 * 60 * 60);
+const DEFAULT_LOGIN_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn check(change: &IdentityChange) -> Result<(), Error> {
     let invalid = |message: String| Err(Error::Invalid { param: "address", message });
     let addresses = change.address.as_deref().unwrap_or_default();
-    match addresses.iter().find(|address| address.is_empty() || address.len() > LONGEST) {
+    match addresses.iter().find(|address| address.is_empty() || address.len() > MAX_NAME_BYTES) {
         _ if addresses.len() > MOST_ADDRESSES => invalid(format!("has {} entries, the limit is {MOST_ADDRESSES}", addresses.len())),
-        Some(long) => invalid(format!("each has 1 to {LONGEST} bytes, but one has {}", long.len())),
+        Some(long) => invalid(format!("each has 1 to {MAX_NAME_BYTES} bytes, but one has {}", long.len())),
         None => Ok(()),
     }
 }
@@ -83,7 +83,7 @@ pub struct NewToken {
 impl Authority {
     /// Creates the authority over these contexts. It knows no rights before the first [`follow`](Self::follow).
     pub fn new(stores: impl IntoIterator<Item = Store>, key: TokenKey) -> Self {
-        Self::with_logins_of(stores, key, LOGIN)
+        Self::with_logins_of(stores, key, DEFAULT_LOGIN_LIFETIME)
     }
 
     /// Creates the authority with this lifetime of logins by a signature.
@@ -228,15 +228,15 @@ impl Authority {
         lifetime: Option<Duration>,
         by: Option<&Login>,
     ) -> Result<NewToken, Error> {
-        if let Some(name) = name.as_ref().filter(|name| name.len() > LONGEST) {
-            return Err(Error::Invalid { param: "name", message: format!("has {} bytes, the limit is {LONGEST}", name.len()) });
+        if let Some(name) = name.as_ref().filter(|name| name.len() > MAX_NAME_BYTES) {
+            return Err(Error::Invalid { param: "name", message: format!("has {} bytes, the limit is {MAX_NAME_BYTES}", name.len()) });
         }
         if by.is_some() {
             self.0.pace.pass(identity, Instant::now()).map_err(Error::TooFast)?;
         }
         let store = self.home()?;
         let (most, parent) = (by.and_then(Login::expires_at), by.map(|login| login.token().clone()));
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TOKEN_ID_ATTEMPTS {
             let secret = TokenSecret::random();
             let digest = self.0.key.digest(secret.reveal());
             let created_at = store.clock().now();
@@ -297,7 +297,7 @@ impl Authority {
             return Err(Error::Unknown);
         }
         let mut recent = self.0.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if recent.len() >= RECENT {
+        if recent.len() >= MAX_UNHELD_LOGINS {
             recent.clear();
         }
         recent.insert(digest, Arc::clone(&login));

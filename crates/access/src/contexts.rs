@@ -7,15 +7,15 @@ use std::sync::{Arc, PoisonError};
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use tokio::sync::watch;
 
-use super::follow::{AT_ONCE, PATIENCE};
+use super::follow::{CONTEXT_TIMEOUT, MAX_CONCURRENT_CONTEXTS};
 use super::{Authority, Error};
 use hero_model::{Context, ContextId, ContextLimits, ContextPage, ContextStatus, IdentityId, Role};
 use hero_store::{self as store, ContextChange, Granted, Store};
 
 /// The maximum number of contexts.
-const MOST: usize = 10_000;
+const MAX_CONTEXTS: usize = 10_000;
 /// The maximum length of a context's name, in bytes.
-const LONGEST: usize = 256;
+const MAX_NAME_BYTES: usize = 256;
 /// The maximum number of admins of a new context.
 const MOST_ADMINS: usize = 1000;
 
@@ -34,7 +34,9 @@ impl ContextSpec {
     fn check(&self) -> Result<(), Error> {
         let invalid = |param, message| Err(Error::Invalid { param, message });
         match &self.name {
-            Some(name) if name.len() > LONGEST => invalid("name", format!("has {} bytes, the limit is {LONGEST}", name.len())),
+            Some(name) if name.len() > MAX_NAME_BYTES => {
+                invalid("name", format!("has {} bytes, the limit is {MAX_NAME_BYTES}", name.len()))
+            }
             Some(name) if name.chars().any(char::is_control) => invalid("name", "has characters that cannot be seen".to_owned()),
             _ if self.admins.len() > MOST_ADMINS => {
                 invalid("admins", format!("has {} entries; {MOST_ADMINS} can be named at once, and grant adds others", self.admins.len()))
@@ -52,7 +54,7 @@ impl Authority {
         for admin in &spec.admins {
             self.identity(*admin).await?;
         }
-        let context = home.contexts().reserve(MOST).await?.ok_or(Error::Full("10,000 contexts"))?;
+        let context = home.contexts().reserve(MAX_CONTEXTS).await?.ok_or(Error::Full("10,000 contexts"))?;
         let limits = ContextLimits::default().changed(spec.limits);
         let change = ContextChange { name: spec.name, limits: Some(limits), admins: Some(spec.admins) };
         let made = async {
@@ -173,7 +175,7 @@ impl Authority {
     pub(super) async fn forget_roles(&self, identity: IdentityId) {
         let of_each: Vec<_> =
             self.roles(identity).into_iter().map(|(context, roles)| self.forget_roles_in(context, identity, roles).boxed()).collect();
-        stream::iter(of_each).for_each_concurrent(AT_ONCE, |done| done).await;
+        stream::iter(of_each).for_each_concurrent(MAX_CONCURRENT_CONTEXTS, |done| done).await;
     }
 
     async fn forget_roles_in(&self, context: ContextId, identity: IdentityId, roles: Vec<Role>) {
@@ -187,10 +189,10 @@ impl Authority {
             };
             self.announced(context, Box::pin(change)).await
         };
-        let why = match tokio::time::timeout(PATIENCE, forgetting).await {
+        let why = match tokio::time::timeout(CONTEXT_TIMEOUT, forgetting).await {
             Ok(Ok(())) => return,
             Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("no answer within {} s", PATIENCE.as_secs()),
+            Err(_) => format!("no answer within {} s", CONTEXT_TIMEOUT.as_secs()),
         };
         tracing::warn!(%identity, %context, "an identity that was deleted stays in the lists of a context: {why}");
     }

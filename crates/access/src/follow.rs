@@ -13,17 +13,17 @@ use hero_model::{Context, ContextId, ContextStatus, TokenId};
 use hero_store::{self as store, Change, Listed, Store};
 
 /// The number of tokens read at once.
-const CHUNK: usize = 1000;
+const TOKENS_PER_READ: usize = 1000;
 /// After this time, a process that began to make a context and has not reported it counts as killed.
-const MAKING: Duration = Duration::from_secs(60);
-/// A change that was announced this long ago and not completed is looked for, then again each `AGAIN`. Normally a
+const CREATION_TIMEOUT: Duration = Duration::from_secs(60);
+/// A change that was announced this long ago and not completed is looked for, then again each `ANNOUNCEMENT_CHECK_INTERVAL`. Normally a
 /// change takes less.
-const TELLING: Duration = Duration::from_secs(2);
-const AGAIN: Duration = Duration::from_secs(1);
+const ANNOUNCEMENT_TIMEOUT: Duration = Duration::from_secs(2);
+const ANNOUNCEMENT_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Timeout for reading or changing the rights of one context. Other contexts do not wait for it.
-pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const CONTEXT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The number of contexts with a store of their own that are read concurrently.
-pub(super) const AT_ONCE: usize = 16;
+pub(super) const MAX_CONCURRENT_CONTEXTS: usize = 16;
 
 impl Authority {
     /// Checks for changes and applies them: ends logins whose tokens were removed or have expired, and rereads
@@ -50,7 +50,7 @@ impl Authority {
         if revision == Some(self.0.revision.load(Ordering::Acquire)) {
             return Ok(());
         }
-        for part in logins.chunks(CHUNK) {
+        for part in logins.chunks(TOKENS_PER_READ) {
             let ids: Vec<TokenId> = part.iter().map(|(token, _)| token.clone()).collect();
             for ((_, logins), stored) in part.iter().zip(home.access().tokens(&ids).await?) {
                 for login in logins.iter().filter(|login| stored.as_ref().is_none_or(|stored| stored.token.identity_id != login.identity()))
@@ -72,15 +72,15 @@ impl Authority {
     /// been killed.
     async fn look_at_changing(&self, home: &Store, reading: &mut Reading, mut changing: Vec<Change>) -> Result<(), store::Error> {
         let now = home.clock().now();
-        changing.retain(|change| now.since(change.since) > TELLING);
-        if changing.is_empty() || reading.looked_at_changing.is_some_and(|last| last.elapsed() < AGAIN) {
+        changing.retain(|change| now.since(change.since) > ANNOUNCEMENT_TIMEOUT);
+        if changing.is_empty() || reading.looked_at_changing.is_some_and(|last| last.elapsed() < ANNOUNCEMENT_CHECK_INTERVAL) {
             return Ok(());
         }
         reading.looked_at_changing = Some(Instant::now());
         let contexts: BTreeSet<ContextId> = changing.iter().map(|change| change.context).collect();
         self.read_each(contexts.into_iter().collect()).await;
         self.0.changed.send_modify(|count| *count += 1);
-        for change in changing.iter().filter(|change| now.since(change.since) > MAKING) {
+        for change in changing.iter().filter(|change| now.since(change.since) > CREATION_TIMEOUT) {
             // By now the change was made, or never will be.
             home.contexts().note(change.context).await?;
             home.contexts().forget_change(&change.token).await?;
@@ -103,7 +103,7 @@ impl Authority {
                 listed?
             }
         };
-        let of_time = |since| home.clock().now().since(since) > MAKING;
+        let of_time = |since| home.clock().now().since(since) > CREATION_TIMEOUT;
         let mut made = BTreeMap::new();
         let mut abandoned = Vec::new();
         for (id, how) in &listed {
@@ -146,7 +146,7 @@ impl Authority {
     /// Reads contexts concurrently, each with a store of its own.
     async fn read_each(&self, ids: Vec<ContextId>) {
         let asked: Vec<_> = ids.iter().copied().map(|id| self.read_one(id).map(move |read| (id, read)).boxed()).collect();
-        self.take(stream::iter(asked).buffered(AT_ONCE).collect().await);
+        self.take(stream::iter(asked).buffered(MAX_CONCURRENT_CONTEXTS).collect().await);
     }
 
     async fn read_one(&self, id: ContextId) -> Result<Context, store::Error> {
@@ -157,7 +157,7 @@ impl Authority {
                 (None, None) => Err(store::Error::Closed),
             }
         };
-        tokio::time::timeout(PATIENCE, reading).await.unwrap_or(Err(store::Error::Deadline(PATIENCE)))
+        tokio::time::timeout(CONTEXT_TIMEOUT, reading).await.unwrap_or(Err(store::Error::Deadline(CONTEXT_TIMEOUT)))
     }
 
     /// Applies what was read, and notes the contexts that could not be read. A context leaves the missing ones only
@@ -185,7 +185,7 @@ impl Authority {
     pub async fn read_missing(&self) {
         let before = self.0.revision.load(Ordering::Acquire);
         let asked: Vec<_> = self.missing().into_iter().map(|id| self.read_one(id).map(move |read| (id, read)).boxed()).collect();
-        let read: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
+        let read: Vec<_> = stream::iter(asked).buffered(MAX_CONCURRENT_CONTEXTS).collect().await;
         let _reading = self.0.reading.lock().await;
         // If other servers changed something in the meantime, the result may be outdated, so these contexts are read
         // again. A context that is gone is no longer missing.

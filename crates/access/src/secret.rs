@@ -11,12 +11,12 @@ use hero_model::{TokenId, hex, unhex};
 /// The prefix of token secrets, by which people and secret scanners recognise them.
 const PREFIX: &str = "hero_";
 /// The number of random bytes of a secret.
-const RANDOM: usize = 32;
+const RANDOM_BYTES: usize = 32;
 
 /// The key that hashes the secrets of tokens. Servers that share a Redis share it; reading Redis alone reveals no
 /// secret.
 #[derive(Clone)]
-pub struct TokenKey([u8; RANDOM]);
+pub struct TokenKey([u8; RANDOM_BYTES]);
 
 /// The text is not a token key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -63,7 +63,7 @@ impl fmt::Debug for TokenKey {
 impl TokenSecret {
     /// Returns a new random secret.
     pub(super) fn random() -> Self {
-        Self(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(rand::random::<[u8; RANDOM]>())))
+        Self(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(rand::random::<[u8; RANDOM_BYTES]>())))
     }
 
     /// Returns the secret itself. The caller must take care of it.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::authority::{Authority, NewToken, TRIES};
+use super::authority::{Authority, MAX_TOKEN_ID_ATTEMPTS, NewToken};
 use super::error::Error;
 use super::nonce::{Nonce, nonce};
 use super::secret::{TokenSecret, token_id};
@@ -31,7 +31,7 @@ impl Authority {
         }
         let identity = store.access().identity_with(public_key).await?.ok_or(Error::UnknownKey)?;
         self.0.pace.pass(identity, Instant::now()).map_err(Error::TooFast)?;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TOKEN_ID_ATTEMPTS {
             let (token, secret) = self.token_of_login(identity, store.clock().now());
             match store.access().log_in(public_key, nonce.id, nonce.end(), &token).await? {
                 LoginStored::Stored => return Ok(NewToken { token: token.token, secret }),

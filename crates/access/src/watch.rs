@@ -7,10 +7,10 @@ use hero_service::Service;
 use hero_store as store;
 
 /// Interval at which a server checks whether another one has changed identities, tokens or rights.
-const EVERY: Duration = Duration::from_millis(200);
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Pause before contexts that did not answer are asked again.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Makes an authority follow the changes of other servers.
 pub struct RightsWatch {
@@ -31,7 +31,7 @@ impl RightsWatch {
         }
         let authority = self.authority.clone();
         self.asking = Some(tokio::spawn(async move {
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RETRY_DELAY).await;
             authority.read_missing().await;
         }));
     }
@@ -52,6 +52,6 @@ impl Service for RightsWatch {
     async fn tick(&mut self) -> Result<Duration, store::Error> {
         self.authority.follow().await?;
         self.ask_again();
-        Ok(EVERY)
+        Ok(CHECK_INTERVAL)
     }
 }

@@ -10,9 +10,9 @@ use hero_model::{ContextId, Timestamp, TokenId, escaped, excerpt};
 /// The text before the hash of a record.
 const BEFORE: &str = ",\"hash\":\"";
 /// The number of digits of a hash.
-const DIGITS: usize = 64;
+const HASH_DIGITS: usize = 64;
 /// The length of the end of a line: the hash with the text around it.
-const END: usize = BEFORE.len() + DIGITS + "\"}".len();
+const LINE_END_BYTES: usize = BEFORE.len() + HASH_DIGITS + "\"}".len();
 /// The maximum length of an object, in characters: a thousand jobs with their ids, as one call may create.
 const LONGEST_OBJECT: usize = 48 * 1024;
 /// The maximum length of any other text, in characters.
@@ -30,7 +30,7 @@ pub(super) struct Link {
 impl Link {
     /// Returns the place before the first record.
     pub(super) fn start() -> Self {
-        Self { seq: 0, hash: "0".repeat(DIGITS) }
+        Self { seq: 0, hash: "0".repeat(HASH_DIGITS) }
     }
 }
 
@@ -115,7 +115,7 @@ pub(super) struct ChainEntry {
 pub(super) fn look(line: &[u8], key: &AuditKey) -> (Option<ChainEntry>, bool) {
     let entry: Option<ChainEntry> = serde_json::from_slice(line).ok();
     let right = entry.as_ref().is_some_and(|entry| {
-        let (body, end) = line.split_at(line.len().saturating_sub(END));
+        let (body, end) = line.split_at(line.len().saturating_sub(LINE_END_BYTES));
         end == format!("{BEFORE}{}\"}}", entry.hash).as_bytes() && key.is_hash(&entry.hash, body)
     });
     (entry, right)

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// The maximum length of a line: longer than any of our records, whose texts are cut.
-pub(super) const LONGEST: usize = 512 * 1024;
+pub(super) const MAX_LINE_BYTES: usize = 512 * 1024;
 
 /// Returns the name of the file whose first record has this number.
 pub(super) fn name(first: u64) -> String {
@@ -64,7 +64,7 @@ pub(super) enum Line {
 /// Reads the next line, in bounded memory.
 pub(super) fn next(reader: &mut impl BufRead) -> io::Result<Line> {
     let mut line = Vec::new();
-    io::Read::take(reader, LONGEST as u64).read_until(b'\n', &mut line)?;
+    io::Read::take(reader, MAX_LINE_BYTES as u64).read_until(b'\n', &mut line)?;
     Ok(match line.pop() {
         None => Line::End,
         Some(b'\n') => Line::Whole(line),

@@ -47,7 +47,7 @@ pub struct Doing {
 }
 
 /// Timeout for callers that wait for records to be written, or for the log to end.
-const LONGEST: Duration = Duration::from_secs(5);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Audit {
     /// Opens a log, continues at its end, and starts the thread that writes it.
@@ -111,7 +111,7 @@ impl Audit {
         }
         open.0.wake.notify_all();
         // The thread always answers, but a disk that hangs must not hold up the caller.
-        let _ = tokio::time::timeout(LONGEST, written).await;
+        let _ = tokio::time::timeout(WAIT_TIMEOUT, written).await;
     }
 
     /// Returns the reason why the log cannot be written, if it cannot.
@@ -124,7 +124,7 @@ impl Audit {
         let Some(open) = &self.0 else { return };
         open.0.lock().closing = true;
         open.0.wake.notify_all();
-        if tokio::time::timeout(LONGEST, open.0.ended.cancelled()).await.is_err() {
+        if tokio::time::timeout(WAIT_TIMEOUT, open.0.ended.cancelled()).await.is_err() {
             tracing::error!("the audit log did not end in time; the last records may be missing");
         }
     }

@@ -10,7 +10,7 @@ use super::files;
 use super::key::AuditKey;
 
 /// The maximum number of bytes read: more than a head has.
-const LONGEST: u64 = 1024;
+const MAX_HEAD_BYTES: u64 = 1024;
 
 /// The content of the head file.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(super) fn write(file: &File, first: u64, last: &Link, key: &AuditKey) -> io:
 
 /// Reads the head file.
 pub(super) fn read(directory: &Path, key: &AuditKey) -> io::Result<Head> {
-    let text = match files::open(&path(directory)).and_then(|file| io::read_to_string(file.take(LONGEST))) {
+    let text = match files::open(&path(directory)).and_then(|file| io::read_to_string(file.take(MAX_HEAD_BYTES))) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(Head::Wrong),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Head::Missing),

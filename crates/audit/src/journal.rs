@@ -16,7 +16,7 @@ use super::record::{Outcome, Record};
 use super::settings::Settings;
 
 /// The number of records per write. A file may exceed its size by this many.
-const CHUNK: usize = 256;
+const RECORDS_PER_WRITE: usize = 256;
 
 /// The files of a log, to which one process appends.
 pub(super) struct Journal {
@@ -94,7 +94,7 @@ impl Journal {
                 let removed = self.rotate()?;
                 removed.into_iter().rev().for_each(|record| records.push_front(record));
             }
-            let (mut link, mut text, count) = (self.link.clone(), Vec::new(), records.len().min(CHUNK));
+            let (mut link, mut text, count) = (self.link.clone(), Vec::new(), records.len().min(RECORDS_PER_WRITE));
             for record in records.iter().take(count) {
                 chain::append(record, &mut link, &self.key, &mut text);
             }

@@ -7,12 +7,12 @@ use sha2::Sha256;
 use hero_model::{hex, unhex};
 
 /// The number of bytes of a key.
-const BYTES: usize = 32;
+const KEY_BYTES: usize = 32;
 
 /// The key of the hashes of an audit log. Without it nobody can forge a record.
 #[derive(Clone)]
 pub struct AuditKey {
-    bytes: [u8; BYTES],
+    bytes: [u8; KEY_BYTES],
     /// The keyed state that each hash starts from.
     mac: Hmac<Sha256>,
 }
@@ -28,7 +28,7 @@ impl AuditKey {
         Self::of(rand::random())
     }
 
-    fn of(bytes: [u8; BYTES]) -> Self {
+    fn of(bytes: [u8; KEY_BYTES]) -> Self {
         Self { bytes, mac: Hmac::new_from_slice(&bytes).expect("HMAC takes keys of any length") }
     }
 
@@ -49,7 +49,7 @@ impl AuditKey {
         let mut mac = self.mac.clone();
         mac.update(bytes);
         // Compared as text: the same digits in upper case would be another text.
-        unhex::<BYTES>(hash).is_some_and(|given| hex(&given) == hash && mac.verify_slice(&given).is_ok())
+        unhex::<KEY_BYTES>(hash).is_some_and(|given| hex(&given) == hash && mac.verify_slice(&given).is_ok())
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::chain::{self, Link};
 use super::error::Error;
-use super::files::{self, LONGEST};
+use super::files::{self, MAX_LINE_BYTES};
 use super::head::{self, Head};
 use super::key::AuditKey;
 
@@ -157,7 +157,7 @@ impl End {
     fn of(path: &Path) -> io::Result<Self> {
         let mut file = files::open(path)?;
         let length = file.metadata()?.len();
-        let from = length.saturating_sub(2 * LONGEST as u64);
+        let from = length.saturating_sub(2 * MAX_LINE_BYTES as u64);
         file.seek(SeekFrom::Start(from))?;
         let mut bytes = Vec::new();
         file.take(length - from).read_to_end(&mut bytes)?;

@@ -93,7 +93,7 @@ fn read(path: &Path, at: &mut u64, mut each: impl FnMut(Written)) -> Result<(), 
                     each(Written { entry, line: String::from_utf8_lossy(&line).into_owned() });
                 }
             }
-            Line::Torn(line) if line.len() >= files::LONGEST => *at += line.len() as u64,
+            Line::Torn(line) if line.len() >= files::MAX_LINE_BYTES => *at += line.len() as u64,
             Line::Torn(_) | Line::End => return Ok(()),
         }
     }

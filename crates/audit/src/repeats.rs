@@ -7,12 +7,12 @@ use super::record::{Outcome, Record, Who};
 use hero_model::{ContextId, IdentityId, Timestamp};
 
 /// Time for which equal refusals are counted before one record reports them.
-pub(super) const INTERVAL: Duration = Duration::from_secs(60);
+pub(super) const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 /// The maximum number of kinds told apart at a time.
-const MOST: usize = 2048;
+const MAX_KINDS: usize = 2048;
 /// The maximum number of kinds per source. Further ones are counted together, so that one source cannot crowd out the
 /// others.
-const MOST_OF_ONE: usize = 32;
+const MAX_KINDS_PER_SOURCE: usize = 32;
 /// The name of records that count several kinds together.
 const SEVERAL: &str = "several";
 
@@ -99,9 +99,9 @@ impl Repeats {
         let several = |record| Record { what: SEVERAL.into(), context: None, object: None, ..record };
         if self.kinds.contains_key(&kind) {
             (kind, record)
-        } else if self.of_one.get(&source).is_some_and(|many| *many >= MOST_OF_ONE) {
+        } else if self.of_one.get(&source).is_some_and(|many| *many >= MAX_KINDS_PER_SOURCE) {
             (Kind::Of(source), several(record))
-        } else if self.kinds.len() >= MOST {
+        } else if self.kinds.len() >= MAX_KINDS {
             (Kind::Others, Record { who: Who::Others, peer: None, ..several(record) })
         } else {
             (kind, record)
@@ -113,7 +113,7 @@ impl Repeats {
         let mut due = Vec::new();
         let Self { kinds, of_one } = self;
         kinds.retain(|kind, counted| {
-            let over = all || now.duration_since(counted.began) >= INTERVAL;
+            let over = all || now.duration_since(counted.began) >= REPORT_INTERVAL;
             if over && counted.count > 0 {
                 due.push(Record { count: Some((counted.count, counted.since)), ..counted.last.clone() });
             }
@@ -151,7 +151,7 @@ mod tests {
         assert!((2..1000).all(|port| repeats.take(refused(port, "login"), now).is_none()));
         assert!(repeats.take(refused(1, "get_job"), now).is_some());
         assert!(repeats.due(now, false).is_empty());
-        let due = repeats.due(now + INTERVAL, false);
+        let due = repeats.due(now + REPORT_INTERVAL, false);
         assert_eq!(due.iter().map(|record| (&*record.what, record.count.unwrap().0)).collect::<Vec<_>>(), [("login", 998)]);
         assert!(repeats.is_empty() && repeats.take(refused(1, "login"), now).is_some());
     }
@@ -166,15 +166,15 @@ mod tests {
     fn varied_repeats_of_one_source_are_counted_together_and_hide_no_other() {
         let (mut repeats, now) = (Repeats::default(), Instant::now());
         let recorded = (0..100_000).filter(|number| repeats.take(of_identity(7, number % 50, *number), now).is_some());
-        assert_eq!(recorded.count(), MOST_OF_ONE + 1);
+        assert_eq!(recorded.count(), MAX_KINDS_PER_SOURCE + 1);
         assert!(repeats.take(of_identity(8, 1, 0), now).is_some());
         let addresses = |number: u128| Record { peer: Some((Ipv6Addr::from_bits(number), 1).into()), ..refused(1, "login") };
-        assert_eq!((0..1000).filter(|number| repeats.take(addresses(*number), now).is_some()).count(), MOST_OF_ONE + 1);
+        assert_eq!((0..1000).filter(|number| repeats.take(addresses(*number), now).is_some()).count(), MAX_KINDS_PER_SOURCE + 1);
         assert!(repeats.take(addresses(1 << 64), now).is_some());
         let due = repeats.due(now, true);
         let told: Vec<(String, &str, u64)> =
             due.iter().map(|record| (record.who.to_string(), &*record.what, record.count.unwrap().0)).collect();
-        let expected = [("identity:7", 100_000 - MOST_OF_ONE as u64 - 1), ("anonymous", 1000 - MOST_OF_ONE as u64 - 1)];
+        let expected = [("identity:7", 100_000 - MAX_KINDS_PER_SOURCE as u64 - 1), ("anonymous", 1000 - MAX_KINDS_PER_SOURCE as u64 - 1)];
         assert_eq!(told, expected.map(|(who, count)| (who.to_owned(), SEVERAL, count)));
         assert!(repeats.of_one.is_empty() && repeats.take(of_identity(7, 1, 1), now).is_some());
     }
@@ -182,8 +182,8 @@ mod tests {
     #[test]
     fn more_kinds_than_are_told_apart_are_counted_together() {
         let (mut repeats, now) = (Repeats::default(), Instant::now());
-        assert_eq!((0..100_000).filter(|identity| repeats.take(of_identity(*identity, 1, 0), now).is_some()).count(), MOST + 1);
+        assert_eq!((0..100_000).filter(|identity| repeats.take(of_identity(*identity, 1, 0), now).is_some()).count(), MAX_KINDS + 1);
         let due = repeats.due(now, true);
-        assert_eq!((due.len(), due[0].who.clone(), due[0].count.unwrap().0), (1, Who::Others, 100_000 - MOST as u64 - 1));
+        assert_eq!((due.len(), due[0].who.clone(), due[0].count.unwrap().0), (1, Who::Others, 100_000 - MAX_KINDS as u64 - 1));
     }
 }

@@ -10,7 +10,7 @@ use super::repeats::Repeats;
 use hero_model::Timestamp;
 
 /// The maximum number of records in the queue, with the places reserved for calls under way.
-pub(super) const MOST: usize = 8192;
+pub(super) const MAX_RECORDS: usize = 8192;
 /// The queue size in bytes from which on no more calls begin.
 pub(super) const MOST_BYTES: usize = 16 << 20;
 
@@ -77,7 +77,7 @@ impl Shared {
 impl State {
     /// Whether the queue has no room for another record.
     pub(super) fn is_full(&self) -> bool {
-        self.queue.len() + self.taken + self.reserved >= MOST || self.bytes >= MOST_BYTES
+        self.queue.len() + self.taken + self.reserved >= MAX_RECORDS || self.bytes >= MOST_BYTES
     }
 
     /// Counts a record that is lost for lack of room.

@@ -45,7 +45,7 @@ pub struct Report {
 }
 
 /// The maximum number of faults to report.
-const MOST: usize = 100;
+const MAX_FAULTS: usize = 100;
 
 /// Verifies every record of a log, even while it is being written. `expected` is the number and hash of a record that
 /// was noted elsewhere.
@@ -72,10 +72,10 @@ pub fn verify(directory: &Path, key: &AuditKey, expected: Option<&(u64, String)>
     if let Some(last) = last {
         (report.last, report.hash) = (last.seq, last.hash);
     }
-    if many > MOST
+    if many > MAX_FAULTS
         && let Some(fault) = report.faults.last_mut()
     {
-        fault.why.push_str(&format!("; and {} more faults", many - MOST));
+        fault.why.push_str(&format!("; and {} more faults", many - MAX_FAULTS));
     }
     Ok(report)
 }
@@ -96,7 +96,7 @@ struct Walk<'k> {
 impl Walk<'_> {
     fn fault(&mut self, file: &str, line: u64, seq: Option<u64>, why: impl Into<String>) {
         self.many += 1;
-        if self.many <= MOST {
+        if self.many <= MAX_FAULTS {
             self.report.faults.push(Violation { file: file.to_owned(), line, seq, why: why.into() });
         }
     }
@@ -118,7 +118,7 @@ impl Walk<'_> {
             number += 1;
             match files::next(&mut reader).map_err(Error::at(path))? {
                 Line::Whole(line) => self.record(&name, number, &line, (number == 1).then_some(first)),
-                Line::Torn(part) if is_last && part.len() < files::LONGEST => self.report.torn = part.len() as u64,
+                Line::Torn(part) if is_last && part.len() < files::MAX_LINE_BYTES => self.report.torn = part.len() as u64,
                 Line::Torn(_) => self.fault(&name, number, None, "the line has no end, or is longer than any record"),
                 Line::End => break,
             }

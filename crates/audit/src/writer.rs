@@ -10,10 +10,10 @@ use super::state::Shared;
 
 /// Time for which records are collected before they are written, unless a caller waits for them. A process that is
 /// killed loses at most this much.
-const COLLECTED: Duration = Duration::from_millis(25);
+const COLLECT_TIME: Duration = Duration::from_millis(25);
 /// Interval at which written data is flushed to the disk, a failed log is tried again, and counted refusals are
 /// checked.
-const PERIOD: Duration = Duration::from_secs(1);
+const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The thread that writes the log.
 pub(super) struct Writer {
@@ -65,7 +65,8 @@ impl Writer {
             let timed = failing || self.journal.is_unsynced() || !state.repeats.is_empty() || state.lost.is_some();
             state.idle = !failing;
             if timed {
-                let (woken, waited) = self.shared.wake.wait_timeout(state, PERIOD).unwrap_or_else(std::sync::PoisonError::into_inner);
+                let (woken, waited) =
+                    self.shared.wake.wait_timeout(state, FLUSH_INTERVAL).unwrap_or_else(std::sync::PoisonError::into_inner);
                 state = woken;
                 if waited.timed_out() {
                     break;
@@ -77,7 +78,7 @@ impl Writer {
         state.idle = false;
         if state.waiting.is_empty() && !state.closing && !state.queue.is_empty() {
             let collected = |state: &mut super::state::State| state.waiting.is_empty() && !state.closing;
-            let waited = self.shared.wake.wait_timeout_while(state, COLLECTED, collected);
+            let waited = self.shared.wake.wait_timeout_while(state, COLLECT_TIME, collected);
             state = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
         }
         self.records.append(&mut state.queue);
@@ -103,7 +104,7 @@ impl Writer {
 
     fn write(&mut self, closing: bool) -> Result<(), super::Error> {
         self.journal.write(&mut self.records)?;
-        if closing || self.synced.elapsed() >= PERIOD {
+        if closing || self.synced.elapsed() >= FLUSH_INTERVAL {
             self.synced = Instant::now();
             self.journal.sync()?;
         }

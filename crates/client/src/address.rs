@@ -11,19 +11,19 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::error::Error;
 use super::trust::Trust;
-use super::wire::{LONGEST, Wire};
+use super::wire::{MAX_CALL_TIME, Wire};
 use hero_model::excerpt;
 
 /// How long to wait at most until a connection is open.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum size of an answer. It is more than a server sends by default, so that the limit of the server applies.
 const MAX_MESSAGE: u32 = 64 << 20;
 /// Maximum number of calls in flight on one connection.
 const MAX_CALLS: usize = 4096;
 /// Maximum number of items of one subscription that wait to be moved to its buffer.
-const ON_THE_WAY: usize = 1024;
+const MAX_UNMOVED_ITEMS: usize = 1024;
 /// The silence after which a ping is sent on a connection.
-pub(super) const HEARTBEAT: Duration = Duration::from_secs(20);
+pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(20);
 /// Why an address is refused that has a secret in it.
 const USER: &str =
     "no server takes a name or a password in it: remove what stands before the @, and show a token, on the command line by HERO_TOKEN";
@@ -54,12 +54,12 @@ fn builder(heartbeat: Duration, connect: Duration) -> WsClientBuilder {
         .max_request_size(MAX_MESSAGE)
         .max_response_size(MAX_MESSAGE)
         .max_frame_size(MAX_MESSAGE)
-        .request_timeout(LONGEST)
+        .request_timeout(MAX_CALL_TIME)
         .connection_timeout(connect)
         // It would hand the token and the script to any server that the first one names.
         .max_redirections(0)
         .max_concurrent_requests(MAX_CALLS)
-        .max_buffer_capacity_per_subscription(ON_THE_WAY)
+        .max_buffer_capacity_per_subscription(MAX_UNMOVED_ITEMS)
         .enable_ws_ping(ping)
 }
 
@@ -87,7 +87,7 @@ fn bearer(token: &str) -> Result<HeaderValue, Error> {
 
 /// Creates a wire on an open connection to a server.
 pub(super) async fn on(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Wire, Error> {
-    let client = builder(HEARTBEAT, CONNECT).build_with_stream(NO_ADDRESS, stream).await;
+    let client = builder(HEARTBEAT_INTERVAL, CONNECT_TIMEOUT).build_with_stream(NO_ADDRESS, stream).await;
     client.map(Wire::new).map_err(|error| not_connected(NO_ADDRESS, error))
 }
 
@@ -197,7 +197,7 @@ impl Address {
             value.set_sensitive(true);
             headers.insert(header::AUTHORIZATION, value);
         }
-        Ok(Self { url: format!("{scheme}://{rest}"), headers, trust, heartbeat, connect: CONNECT.min(answer) })
+        Ok(Self { url: format!("{scheme}://{rest}"), headers, trust, heartbeat, connect: CONNECT_TIMEOUT.min(answer) })
     }
 
     /// Returns the address as errors show it: with its port, and whether that was left out.

@@ -11,19 +11,19 @@ use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, timeout_at};
 
-use super::address::{self, Address, HEARTBEAT};
+use super::address::{self, Address, HEARTBEAT_INTERVAL};
 use super::calls::Call;
 use super::error::Error;
 use super::reconnect::{Link, Reconnect, State};
 use super::trust::Trust;
-use super::wire::{ANSWER, Params, Wire};
+use super::wire::{ANSWER_TIMEOUT, Params, Wire};
 use hero_model::api::Repeatable;
 use hero_model::{PrivateKey, Seconds};
 
 /// Maximum number of times in a row that a call is sent to a server that ends the connection soon after.
 pub(super) const MOST_LOST: u32 = 4;
 /// A connection that ends within this time ended soon.
-const SOON: Duration = Duration::from_secs(30);
+const SHORT_CONNECTION: Duration = Duration::from_secs(30);
 
 /// A client of a server, for calls and subscriptions.
 #[derive(Clone)]
@@ -50,7 +50,13 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { token: None, trust: Trust::default(), reconnect: Reconnect::default(), heartbeat: HEARTBEAT, answer: ANSWER }
+        Self {
+            token: None,
+            trust: Trust::default(),
+            reconnect: Reconnect::default(),
+            heartbeat: HEARTBEAT_INTERVAL,
+            answer: ANSWER_TIMEOUT,
+        }
     }
 }
 
@@ -75,7 +81,7 @@ impl Client {
     /// Creates a client on an open connection to a server. It does not reconnect.
     #[doc(hidden)]
     pub async fn on(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Self, Error> {
-        Ok(Self { link: Arc::new(Link::of(address::on(stream).await?, None, Reconnect::NEVER, ANSWER)) })
+        Ok(Self { link: Arc::new(Link::of(address::on(stream).await?, None, Reconnect::NEVER, ANSWER_TIMEOUT)) })
     }
 
     /// Makes a call of [`super::calls`].
@@ -229,7 +235,7 @@ impl<'a> Attempts<'a> {
             Repeat::Never => return Err(self.unknown(lost)),
             Repeat::Keyed(keys) => self.keys = keys,
         }
-        self.lost = if self.sent.elapsed() < SOON { self.lost + 1 } else { 1 };
+        self.lost = if self.sent.elapsed() < SHORT_CONNECTION { self.lost + 1 } else { 1 };
         if self.lost == MOST_LOST || self.client.link.way.reconnect.is_never() {
             return Err(self.given_up(lost));
         }

@@ -8,7 +8,7 @@ use hero_model::{ContextId, Flow, FlowId, FlowPage, FlowSpec, FlowStatus};
 /// Maximum wait of one call.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 /// The pause between two waits for the same flow.
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE_BETWEEN_WAITS: Duration = Duration::from_millis(100);
 
 /// The methods for flows.
 impl Client {
@@ -47,7 +47,7 @@ impl Client {
             match self.call_waiting(wait, |left| WaitFlow { flow_id, wait_timeout: Some(left), context_id }).await {
                 // A server that shuts down answers early.
                 Err(error) if error.is_wait_run_out() && limit.is_none_or(|limit| begun.elapsed() < limit) => {
-                    tokio::time::sleep(PAUSE).await;
+                    tokio::time::sleep(PAUSE_BETWEEN_WAITS).await;
                 }
                 answer => return answer,
             }

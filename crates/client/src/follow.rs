@@ -32,7 +32,7 @@ const MOST_REFUSED: u32 = 10;
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Maximum number of items that wait for their reader, and of their bytes. Beyond it the subscription is closed, and
 /// opened again after the last item when the items are read.
-const BUFFER: (usize, usize) = (8192, 16 << 20);
+const MAX_ITEMS_AND_BYTES: (usize, usize) = (8192, 16 << 20);
 
 /// The next value of a subscription.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,7 +96,7 @@ enum Filled {
 
 impl Source {
     fn of((mut from, wire): (Subscription<Box<RawValue>>, Arc<Wire>)) -> Self {
-        let (sender, items) = mpsc::channel(BUFFER.0);
+        let (sender, items) = mpsc::channel(MAX_ITEMS_AND_BYTES.0);
         let held = Arc::<AtomicUsize>::default();
         let counted = Arc::clone(&held);
         let filling = tokio::spawn(async move {
@@ -112,7 +112,7 @@ impl Source {
                 let size = item.get().len();
                 let waiting = counted.fetch_add(size, Ordering::Relaxed);
                 // A single item always has room, however long it is.
-                if waiting > 0 && waiting + size > BUFFER.1 || sender.try_send(item).is_err() {
+                if waiting > 0 && waiting + size > MAX_ITEMS_AND_BYTES.1 || sender.try_send(item).is_err() {
                     return Filled::Full;
                 }
             }

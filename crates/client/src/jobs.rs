@@ -14,7 +14,7 @@ use hero_model::{Actor, ContextId, Explanation, Job, JobFilter, JobId, JobPage, 
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
 /// The pause between two waits for the same job.
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE_BETWEEN_WAITS: Duration = Duration::from_millis(100);
 
 /// The methods with their parameter and result types. `openrpc.json` describes each.
 impl Client {
@@ -95,7 +95,7 @@ impl Client {
             match self.wait_job(context_id, job_id, left).await {
                 // A server that shuts down answers early.
                 Err(error) if error.is_wait_run_out() && limit.is_none_or(|limit| begun.elapsed() < limit) => {
-                    tokio::time::sleep(PAUSE).await;
+                    tokio::time::sleep(PAUSE_BETWEEN_WAITS).await;
                 }
                 answer => return answer,
             }

@@ -2,11 +2,11 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::address::{Address, HEARTBEAT};
+use super::address::{Address, HEARTBEAT_INTERVAL};
 use super::trust::Trust;
 
 /// Maximum number of bytes of an answer that are read.
-const MOST: u64 = 16 << 10;
+const MAX_ANSWER_BYTES: u64 = 16 << 10;
 
 /// Asks the server at `url` by HTTP whether it is ready, and returns its reasons if it is not. Returns `None` if it
 /// does not tell within `limit`.
@@ -14,13 +14,13 @@ const MOST: u64 = 16 << 10;
 /// A server whose Redis is away answers this while calls wait.
 pub async fn readiness(url: &str, trust: Trust, limit: Duration) -> Option<Result<(), String>> {
     let ask = async {
-        let address = Address::new(url, None, trust, HEARTBEAT, limit).ok()?;
+        let address = Address::new(url, None, trust, HEARTBEAT_INTERVAL, limit).ok()?;
         let path = address.path_of("readyz");
         let (mut stream, _) = address.stream(url).await.ok()?;
         let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", address.host());
         stream.write_all(request.as_bytes()).await.ok()?;
         let mut answer = Vec::new();
-        stream.take(MOST).read_to_end(&mut answer).await.ok()?;
+        stream.take(MAX_ANSWER_BYTES).read_to_end(&mut answer).await.ok()?;
         read(&String::from_utf8_lossy(&answer))
     };
     tokio::time::timeout(limit, ask).await.ok()?

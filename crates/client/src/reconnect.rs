@@ -166,7 +166,7 @@ impl Way {
 }
 
 /// A connection that was open for this long counts as successful, even without an answer.
-const LASTING: Duration = Duration::from_secs(10);
+const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// The search for a server since its last answer.
 struct Search {
@@ -201,7 +201,7 @@ async fn keep(way: Arc<Way>, tell: watch::Sender<Known>, over: CancellationToken
             let open = Instant::now();
             let mut error = wire.ended().await;
             // A connection without calls may have got no answer.
-            if wire.has_heard() || open.elapsed() > LASTING {
+            if wire.has_heard() || open.elapsed() > STABLE_AFTER {
                 search = None;
             }
             drop(wire);

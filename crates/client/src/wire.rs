@@ -18,13 +18,13 @@ use hero_model::api::{GOING_AWAY, LOGGED_OUT};
 use hero_model::tree;
 
 /// How long to wait for the answer to a call that does not wait for a job, if callers do not say.
-pub(super) const ANSWER: Duration = Duration::from_secs(30);
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum time of any call: an hour of waiting, and a little more.
-pub(super) const LONGEST: Duration = Duration::from_secs(3700);
+pub(super) const MAX_CALL_TIME: Duration = Duration::from_secs(3700);
 /// A request with more bytes than this is compared with the server's limit before it is sent.
-const LARGE: usize = 256 << 10;
+const LARGE_REQUEST_BYTES: usize = 256 << 10;
 /// The number of bytes of a request in addition to its method and parameters: the id, names and brackets.
-const FRAME: usize = 56;
+const FRAME_BYTES: usize = 56;
 
 /// One connection to a server, until it ends.
 pub struct Wire {
@@ -73,7 +73,7 @@ impl Wire {
     }
 
     pub(super) async fn call<R: DeserializeOwned>(&self, method: &str, params: Params, limit: Duration) -> Result<R, Error> {
-        let answer = tokio::time::timeout(limit.min(LONGEST), self.client.request(method, params)).await;
+        let answer = tokio::time::timeout(limit.min(MAX_CALL_TIME), self.client.request(method, params)).await;
         self.answered(method, limit, answer.unwrap_or(Err(WireError::RequestTimeout)))
     }
 
@@ -113,8 +113,8 @@ impl Wire {
 
     /// Refuses a request that is too large for the server, whose answer could not tell to which call it belongs.
     pub(super) async fn check_size(&self, method: &str, params: &Params, limit: Duration) -> Result<(), Error> {
-        let size = params.text().len() + method.len() + FRAME;
-        if size <= LARGE {
+        let size = params.text().len() + method.len() + FRAME_BYTES;
+        if size <= LARGE_REQUEST_BYTES {
             return Ok(());
         }
         let largest = self.largest.get_or_try_init(|| async {

@@ -12,7 +12,7 @@ use super::remote_connections::RemoteConnection;
 use hero_service::Service;
 
 /// The pause after something came.
-const SOON: Duration = Duration::from_millis(10);
+const BUSY_PAUSE: Duration = Duration::from_millis(10);
 
 /// Fetches from one bus.
 pub(super) struct BusReader {
@@ -37,7 +37,7 @@ impl Service for BusReader {
 
     async fn tick(&mut self) -> Result<Duration, BusError> {
         let received = self.bus.receive(self.wait).await?;
-        self.pause = if received.is_empty() { (self.pause * 2).clamp(SOON, self.idle) } else { SOON };
+        self.pause = if received.is_empty() { (self.pause * 2).clamp(BUSY_PAUSE, self.idle) } else { BUSY_PAUSE };
         if let Some(connection) = self.connection.upgrade().filter(|_| !received.is_empty()) {
             connection.answered(Instant::now());
         }

@@ -26,9 +26,9 @@ use hero_model::{
 use hero_store::{Settled, Store, StoredMessage};
 
 /// Timeout of one attempt. After it the message rests, and is sent again.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A message is given up this long after its timeout.
-const SLACK: Duration = Duration::from_secs(1);
+const GIVE_UP_DELAY: Duration = Duration::from_secs(1);
 
 /// The outcome of an attempt to deliver a message.
 pub(super) enum Delivered {
@@ -132,7 +132,7 @@ impl Delivery {
             MessageStatus::Error => return failed("it is in error already".into()),
         }
         let limit = Duration::from_secs(stored.shown.timeout_ack.into());
-        let over = stored.shown.created_at.plus(limit + SLACK);
+        let over = stored.shown.created_at.plus(limit + GIVE_UP_DELAY);
         if self.store.clock().now() > over {
             let last = last.unwrap_or_else(|| "nobody sent it until then".into());
             let why = format!("it was not acknowledged within {} s (timeout_ack): {last}", limit.as_secs());
@@ -219,7 +219,7 @@ impl Delivery {
         remote: &RemoteContext,
         envelope: &mut Envelope,
     ) -> Result<Receipt, HandOverError> {
-        let transmission = Transmission { key: &self.key, bus, to, remote, patience: PATIENCE };
+        let transmission = Transmission { key: &self.key, bus, to, remote, patience: ATTEMPT_TIMEOUT };
         transmission.hand_over(envelope, &self.receivers).await
     }
 

@@ -17,7 +17,7 @@ use hero_model::{ContextId, ErrorKind, IdentityId, JobError, MessageKey, Message
 use hero_store::{self as store, FarEnd, MadeJobs, NewMessage, NewResult, Received};
 
 /// Maximum difference between the clocks of two nodes.
-pub(super) const TOLERANCE: Duration = Duration::from_secs(120);
+pub(super) const CLOCK_TOLERANCE: Duration = Duration::from_secs(120);
 /// Maximum lifetime of a message, in seconds. During this time it is remembered that the message came.
 const LONGEST_LIFE: u32 = 30 * 24 * 3600;
 /// Maximum length of the text of a job's error that is stored.
@@ -159,7 +159,7 @@ impl Inbound {
             check_clock(envelope, now, &signer)?;
         }
         let life = envelope.timeout_ack.min(LONGEST_LIFE);
-        let again = seconds(envelope.created_at).plus(Duration::from_secs(life.into()) + 2 * TOLERANCE);
+        let again = seconds(envelope.created_at).plus(Duration::from_secs(life.into()) + 2 * CLOCK_TOLERANCE);
         if again < now {
             return Err(Refusal::Refused(format!("it came after its time: timeout_ack is {} s", envelope.timeout_ack)));
         }
@@ -298,8 +298,8 @@ impl Inbound {
 /// its clock may be corrected and it signs each time it sends. An identity does not sign again.
 fn check_clock(envelope: &Envelope, now: Timestamp, signer: &Signer) -> Result<(), Refusal> {
     let (made, sent) = (seconds(envelope.created_at), seconds(envelope.sent_at));
-    let is_ahead = |time: Timestamp| time.since(now) > TOLERANCE;
-    let is_late = now.since(sent) > TOLERANCE && !matches!(signer, Signer::Identity);
+    let is_ahead = |time: Timestamp| time.since(now) > CLOCK_TOLERANCE;
+    let is_late = now.since(sent) > CLOCK_TOLERANCE && !matches!(signer, Signer::Identity);
     // The time of creation decides how long it is remembered, so it must not be in the future.
     let (what, time) = if is_ahead(sent) || is_late { ("signed", sent) } else { ("made", made) };
     if !is_late && !is_ahead(time) {
@@ -309,7 +309,7 @@ fn check_clock(envelope: &Envelope, now: Timestamp, signer: &Signer) -> Result<(
     let why = format!(
         "the clocks differ: it was {what} at {time}, and here it is {now}, {} s {word}; {} s are tolerated",
         difference.as_secs(),
-        TOLERANCE.as_secs()
+        CLOCK_TOLERANCE.as_secs()
     );
     if matches!(signer, Signer::Identity) {
         return Err(Refusal::Refused(why));

@@ -28,7 +28,7 @@ mod wakes;
 
 pub use error::Error;
 pub use known_nodes::KnownNodes;
-pub use message_loops::{KEPT, MessageLoopSettings, MessageLoops};
+pub use message_loops::{IDLE_CONNECTION_TIMEOUT, MessageLoopSettings, MessageLoops};
 pub use messages::{LONGEST_MESSAGE, Messages};
 pub use ping::Pinger;
 pub use routes::Node;

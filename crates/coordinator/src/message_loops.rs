@@ -27,14 +27,14 @@ use hero_store::Store;
 
 /// Time of one round of asking Mycelium, which has its own pace, and the interval of reads from this server's Redis and
 /// from that of another node.
-const ROUND: Duration = Duration::from_secs(10);
-const OWN_REDIS: Duration = Duration::from_secs(1);
-const OTHER_REDIS: Duration = Duration::from_millis(250);
+const MYCELIUM_ROUND_TIME: Duration = Duration::from_secs(10);
+const OWN_REDIS_INTERVAL: Duration = Duration::from_secs(1);
+const OTHER_REDIS_INTERVAL: Duration = Duration::from_millis(250);
 /// Timeout for giving up messages that are still being sent, so that other servers send them.
-const LEAVING: Duration = Duration::from_secs(2);
+const HANDOVER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Default time after which an unused connection to another Redis is closed.
-pub const KEPT: Duration = Duration::from_secs(600);
+pub const IDLE_CONNECTION_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The settings of the loops.
 pub struct MessageLoopSettings {
@@ -80,7 +80,7 @@ impl MessageLoops {
         let sender = key.sender_name();
         let this = Self { dispatcher, key, sender, routes, inbound, wakes, ack, result, shutdown, tasks: TaskTracker::new() };
         if let Some(bus) = mycelium {
-            this.fetch(bus, None, ROUND, Duration::from_millis(10), None, &this.shutdown);
+            this.fetch(bus, None, MYCELIUM_ROUND_TIME, Duration::from_millis(10), None, &this.shutdown);
         }
         this.fetch_what_is_opened(opened);
         this
@@ -97,7 +97,7 @@ impl MessageLoops {
         let ended = &self.until(ended);
         let wake = self.wakes.of(context);
         let own: Arc<dyn Bus> = Arc::new(Boxes::new(store.mailboxes(), Boxes::IN.to_owned()));
-        self.fetch(own, None, Duration::ZERO, OWN_REDIS, Some(Arc::clone(&wake)), ended);
+        self.fetch(own, None, Duration::ZERO, OWN_REDIS_INTERVAL, Some(Arc::clone(&wake)), ended);
         let delivery = Delivery {
             // A plain store, so that the loops do not keep the context open: they end when it sleeps.
             store: Store::clone(&store),
@@ -116,7 +116,7 @@ impl MessageLoops {
         self.tasks.spawn(async move {
             service::run(Outgoing::new(Arc::new(delivery), wake), ended).await;
             // Where that fails, others wait until it has been silent for long.
-            drop(timeout(LEAVING, store.messages().leave(&sender)).await);
+            drop(timeout(HANDOVER_TIMEOUT, store.messages().leave(&sender)).await);
         });
     }
 
@@ -169,7 +169,7 @@ impl MessageLoops {
                     () = shutdown.cancelled() => None,
                 };
                 let Some(Opened { bus, from, connection, end }) = next else { return };
-                let (inbound, wait, idle, pause) = (Arc::clone(&inbound), Duration::ZERO, OTHER_REDIS, Duration::ZERO);
+                let (inbound, wait, idle, pause) = (Arc::clone(&inbound), Duration::ZERO, OTHER_REDIS_INTERVAL, Duration::ZERO);
                 let bus_reader = BusReader { bus, inbound, from: Some(from), wait, idle, pause, wake: None, connection };
                 let shutdown = shutdown.clone();
                 tasks.spawn(async move {

@@ -17,28 +17,28 @@ use hero_service::Service;
 use hero_store::{Error, MessageNames, Score, Settled, StopTold};
 
 /// Maximum number of messages that a node sends at a time, in each context.
-const IN_HAND: usize = 128;
+const MAX_MESSAGES_IN_FLIGHT: usize = 128;
 /// Maximum number of jobs of a runner that one call sends, and of runners in a round.
-const JOBS: usize = 32;
-const RUNNERS: usize = 256;
+const MAX_JOBS_PER_CALL: usize = 32;
+const MAX_RUNNERS_PER_ROUND: usize = 256;
 /// Minimum time between two searches for jobs, per runner, so that many runners take little of the time of Redis.
-const AFTER_LOOK: Duration = Duration::from_micros(100);
+const SEARCH_INTERVAL_PER_RUNNER: Duration = Duration::from_micros(100);
 /// The pauses: while there is traffic, while an answer is awaited, while there are runners elsewhere, and otherwise.
-const BUSY: Duration = Duration::from_millis(5);
-const AWAITING: Duration = Duration::from_millis(50);
-const WITH_RUNNERS: Duration = Duration::from_millis(250);
-const IDLE: Duration = Duration::from_secs(1);
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
+const AWAITING_PAUSE: Duration = Duration::from_millis(50);
+const WITH_RUNNERS_PAUSE: Duration = Duration::from_millis(250);
+const IDLE_PAUSE: Duration = Duration::from_secs(1);
 /// Minimum time after a round before arriving jobs start the next: this time, or this multiple of the duration of the
 /// round.
-const AFTER_ROUND: Duration = Duration::from_millis(20);
-const TIMES_ROUND: u32 = 4;
+const MIN_ROUND_PAUSE: Duration = Duration::from_millis(20);
+const ROUND_PAUSE_FACTOR: u32 = 4;
 /// The interval of checks for changed runners.
-const LOOK: Duration = Duration::from_secs(1);
+const RUNNER_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of runners that are read at once, and of incoming messages.
-const PAGE: usize = 1000;
-const LOOKED_AT: usize = 64;
+const RUNNERS_PER_READ: usize = 1000;
+const INCOMING_PER_READ: usize = 64;
 /// Maximum number of connections that are opened at once.
-const AT_ONCE: usize = 8;
+const MAX_CONCURRENT_CONNECTS: usize = 8;
 /// Time that a message rests after a failed attempt, at first and at most.
 const FIRST_REST: Duration = Duration::from_millis(250);
 const LONGEST_REST: Duration = Duration::from_secs(30);
@@ -90,7 +90,7 @@ impl Outgoing {
             delivery,
             node,
             wake,
-            pause: BUSY,
+            pause: BUSY_PAUSE,
             runners,
             revision: None,
             arrivals: BTreeMap::new(),
@@ -112,7 +112,7 @@ impl Outgoing {
     /// Reads the runners again if one has changed, and keeps the connections open to the remote contexts of awaited
     /// results.
     async fn look_for_runners(&mut self) -> Result<(), Error> {
-        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
+        if self.looked.is_some_and(|looked| looked.elapsed() < RUNNER_CHECK_INTERVAL) {
             return Ok(());
         }
         self.looked = Some(Instant::now());
@@ -159,7 +159,7 @@ impl Outgoing {
     async fn read_runners(&self) -> Result<Vec<Runner>, Error> {
         let (mut found, mut after) = (Vec::new(), Score::from(0));
         loop {
-            let (page, next) = self.delivery.store.runners().list(after, PAGE).await?;
+            let (page, next) = self.delivery.store.runners().list(after, RUNNERS_PER_READ).await?;
             found.extend(page.into_iter().filter(|runner| !runner.local));
             match next {
                 Some(next) => after = next,
@@ -172,7 +172,7 @@ impl Outgoing {
     /// again with the next message or check.
     fn open(&mut self, remotes: Vec<(Address, ContextId)>) {
         while self.opening.try_join_next().is_some() {}
-        if remotes.is_empty() || self.opening.len() >= AT_ONCE {
+        if remotes.is_empty() || self.opening.len() >= MAX_CONCURRENT_CONNECTS {
             return;
         }
         let delivery = Arc::clone(&self.delivery);
@@ -181,7 +181,7 @@ impl Outgoing {
                 let delivery = &delivery;
                 async move { drop(delivery.routes.find(&delivery.store, &address, context).await) }
             };
-            futures_util::stream::iter(remotes).map(open).buffer_unordered(AT_ONCE).collect::<()>().await;
+            futures_util::stream::iter(remotes).map(open).buffer_unordered(MAX_CONCURRENT_CONNECTS).collect::<()>().await;
         });
     }
 
@@ -193,8 +193,8 @@ impl Outgoing {
         if usize::try_from(unread).unwrap_or(usize::MAX) <= self.from {
             self.from = 0;
         }
-        let Some(MessageNames { mut names, .. }) = store.messages().newest(LOOKED_AT).await? else { return Ok(false) };
-        let Some(part) = store.messages().listed(MessageList::In, self.from, LOOKED_AT).await? else { return Ok(false) };
+        let Some(MessageNames { mut names, .. }) = store.messages().newest(INCOMING_PER_READ).await? else { return Ok(false) };
+        let Some(part) = store.messages().listed(MessageList::In, self.from, INCOMING_PER_READ).await? else { return Ok(false) };
         self.from += part.looked_at;
         names.extend(part.names);
         let mut seen = HashSet::new();
@@ -219,7 +219,7 @@ impl Outgoing {
                 }
                 continue;
             }
-            if self.for_owners.len() >= PAGE * 10 {
+            if self.for_owners.len() >= RUNNERS_PER_READ * 10 {
                 self.for_owners.clear();
             }
             self.for_owners.insert(*name);
@@ -293,15 +293,16 @@ impl Outgoing {
         }
         let Delivery { store, ack, result, .. } = &*self.delivery;
         let with_jobs = store.runners().with_jobs(&self.runners).await?;
-        self.next_look = Instant::now() + AFTER_LOOK * u32::try_from(self.runners.len()).unwrap_or(u32::MAX);
+        self.next_look = Instant::now() + SEARCH_INTERVAL_PER_RUNNER * u32::try_from(self.runners.len()).unwrap_or(u32::MAX);
         let mut waiting: Vec<&Runner> = self.runners.iter().filter(|runner| with_jobs.contains(&runner.runner_id)).collect();
         let before = waiting.iter().filter(|runner| self.served.is_some_and(|last| runner.runner_id <= last)).count();
         waiting.rotate_left(before);
         // If all runners have a turn, the next search begins with the second of them.
-        self.served = if waiting.len() > RUNNERS { waiting.get(RUNNERS - 1) } else { waiting.first() }.map(|runner| runner.runner_id);
+        self.served = if waiting.len() > MAX_RUNNERS_PER_ROUND { waiting.get(MAX_RUNNERS_PER_ROUND - 1) } else { waiting.first() }
+            .map(|runner| runner.runner_id);
         let mut moved = false;
-        for runner in waiting.into_iter().take(RUNNERS) {
-            moved |= unless_full(store.messages().send_jobs(runner, JOBS, *ack, *result).await)? > 0;
+        for runner in waiting.into_iter().take(MAX_RUNNERS_PER_ROUND) {
+            moved |= unless_full(store.messages().send_jobs(runner, MAX_JOBS_PER_CALL, *ack, *result).await)? > 0;
         }
         Ok(moved)
     }
@@ -311,14 +312,14 @@ impl Outgoing {
         self.look_for_runners().await?;
         moved |= self.send_jobs().await?;
         let store = &self.delivery.store;
-        let work = store.messages().tend(&self.node, IN_HAND).await?;
+        let work = store.messages().tend(&self.node, MAX_MESSAGES_IN_FLIGHT).await?;
         moved |= work.moved;
         if work.unread > 0 {
             moved |= unless_full(self.make_jobs(work.unread).await)?;
         }
         for key in work.stops {
             // Further stops come again in a later round.
-            if self.stopping.len() < IN_HAND {
+            if self.stopping.len() < MAX_MESSAGES_IN_FLIGHT {
                 let delivery = Arc::clone(&self.delivery);
                 self.stopping.spawn(async move { (key, delivery.tell_stop(key).await) });
             }
@@ -330,13 +331,13 @@ impl Outgoing {
             }
         }
         Ok(if moved {
-            BUSY
+            BUSY_PAUSE
         } else if !(self.deliveries.is_empty() && self.stopping.is_empty()) || work.unanswered > 0 {
-            AWAITING
+            AWAITING_PAUSE
         } else if !self.runners.is_empty() {
-            self.next_look.duration_since(Instant::now()).max(WITH_RUNNERS)
+            self.next_look.duration_since(Instant::now()).max(WITH_RUNNERS_PAUSE)
         } else {
-            IDLE
+            IDLE_PAUSE
         })
     }
 }
@@ -356,7 +357,7 @@ impl Service for Outgoing {
     async fn tick(&mut self) -> Result<Duration, Error> {
         // Events often come in groups, so the first pauses are short. Storing a message or a job here ends the pause.
         let arrives = async {
-            sleep(AFTER_ROUND.max(self.took * TIMES_ROUND)).await;
+            sleep(MIN_ROUND_PAUSE.max(self.took * ROUND_PAUSE_FACTOR)).await;
             match self.arrivals.values().map(|arrival| Box::pin(arrival.notified())).collect::<Vec<_>>() {
                 none if none.is_empty() => std::future::pending().await,
                 any => drop(select_all(any).await),
@@ -372,7 +373,7 @@ impl Service for Outgoing {
         let began = Instant::now();
         let longest = self.round().await?;
         self.took = began.elapsed();
-        self.pause = if longest == BUSY { BUSY } else { (self.pause * 2).min(longest) };
+        self.pause = if longest == BUSY_PAUSE { BUSY_PAUSE } else { (self.pause * 2).min(longest) };
         Ok(Duration::ZERO)
     }
 }

@@ -17,10 +17,10 @@ use hero_model::{Address, AddressTarget, ContextId, Name, Pong, PongAnswer, Time
 use hero_store::Store;
 
 /// Timeout for an answer, and for the whole ping.
-const PATIENCE: Duration = Duration::from_secs(10);
-const LONGEST: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
 /// Lifetime of a ping, in seconds.
-const LIFE: u32 = 60;
+const LIFETIME_SECONDS: u32 = 60;
 
 /// The answer of a node to a ping, as the text of its receipt.
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ struct PingReply {
 }
 
 /// Maximum number of pings at the same time: each waits for an answer that may never come.
-const AT_ONCE: usize = 64;
+const MAX_CONCURRENT_PINGS: usize = 64;
 
 /// The route that a ping took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub struct Pinger {
 
 impl Pinger {
     pub(super) fn new(key: NodeKey, routes: Arc<Routes>, inbound: Arc<Inbound>) -> Self {
-        Self { key, at_once: Arc::new(Semaphore::new(AT_ONCE)), routes, inbound }
+        Self { key, at_once: Arc::new(Semaphore::new(MAX_CONCURRENT_PINGS)), routes, inbound }
     }
 
     /// Asks who is at an address.
@@ -64,16 +64,16 @@ impl Pinger {
             let receipt = match &way {
                 Route::Here => self.inbound.take_here(&envelope).await,
                 // Any node at the address may answer, so the ping names no receiver.
-                Route::Bus(bus, to) => bus.deliver(to, &envelope, None, PATIENCE).await.map_err(|error| no_answer(&error))?,
+                Route::Bus(bus, to) => bus.deliver(to, &envelope, None, ANSWER_TIMEOUT).await.map_err(|error| no_answer(&error))?,
             };
             let way = if matches!(way, Route::Here) { PingRoute::Here } else { PingRoute::Bus };
             Ok::<_, String>((way, receipt, began.elapsed(), sent))
         };
-        let slow = || format!("nobody has answered within {} s", LONGEST.as_secs());
+        let slow = || format!("nobody has answered within {} s", PING_TIMEOUT.as_secs());
         let Ok(_permit) = self.at_once.try_acquire() else {
-            return Err(format!("{AT_ONCE} pings are under way here; try again when they are over"));
+            return Err(format!("{MAX_CONCURRENT_PINGS} pings are under way here; try again when they are over"));
         };
-        let (way, receipt, took, sent) = timeout(LONGEST, asking).await.map_err(|_| slow())??;
+        let (way, receipt, took, sent) = timeout(PING_TIMEOUT, asking).await.map_err(|_| slow())??;
         if way == PingRoute::Bus && receipt.node == self.key.public() {
             return Err("it leads back to this node; contexts of this server have the address here".into());
         }
@@ -106,8 +106,11 @@ impl Pinger {
     /// Builds a ping from a context to another one. Its nonce is unique, so that each ping is answered.
     fn envelope(&self, context: ContextId, target: ContextId) -> Result<Envelope, String> {
         let nonce: Name = format!("{:032x}", rand::random::<u128>()).parse().map_err(|_| "it has no nonce".to_owned())?;
-        let mut envelope =
-            Envelope { timeout: LIFE, timeout_ack: LIFE, ..Envelope::new(Kind::Ping, nonce, context, target, self.key.public()) };
+        let mut envelope = Envelope {
+            timeout: LIFETIME_SECONDS,
+            timeout_ack: LIFETIME_SECONDS,
+            ..Envelope::new(Kind::Ping, nonce, context, target, self.key.public())
+        };
         self.key.sign(&mut envelope);
         Ok(envelope)
     }

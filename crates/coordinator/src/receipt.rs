@@ -12,7 +12,7 @@ use hero_model::{Name, SignerKey, excerpt, hex};
 /// The prefix of the signed bytes.
 const HEAD: &str = "hero receipt 2\n";
 /// Maximum length of the text of a receipt that is kept, in characters: it goes into the log, and into the message.
-const LONGEST: usize = 1024;
+const MAX_TEXT_CHARS: usize = 1024;
 
 /// The status of an envelope at the other side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,13 +156,13 @@ impl Receipt {
     /// known: only that node can report that the envelope is stored, or refused for good. Any node can ask to send it
     /// again.
     pub(super) fn read(text: &str, envelope: &Envelope, receiver: Option<&SignerKey>) -> Result<Self, NoReceipt> {
-        let unread = |error: serde_json::Error| NoReceipt::Form(excerpt(&error.to_string(), LONGEST).into_owned());
+        let unread = |error: serde_json::Error| NoReceipt::Form(excerpt(&error.to_string(), MAX_TEXT_CHARS).into_owned());
         let mut receipt: Self = serde_json::from_str(text).map_err(unread)?;
         if !has_signed(&receipt.node, &receipt.signature, &receipt.signed()) {
             return Err(NoReceipt::Signature(receipt.node));
         }
         // The signature covers the whole text, which is not used below.
-        receipt.text = excerpt(&receipt.text, LONGEST).into_owned();
+        receipt.text = excerpt(&receipt.text, MAX_TEXT_CHARS).into_owned();
         if receipt.nonce != envelope.nonce {
             return Err(NoReceipt::OfAnother(receipt.node));
         }
@@ -259,10 +259,10 @@ mod tests {
     fn of_a_text_that_is_very_long_only_the_beginning_counts() {
         let (key, envelope): (NodeKey, Envelope) = (SECRET.parse().unwrap(), Envelope::example());
         let receipt = Receipt::new(&envelope, ReceiptStatus::Refused, "é".repeat(60_000), &key);
-        assert_eq!(read(&receipt, &envelope).unwrap().text, format!("{}…", "é".repeat(LONGEST)));
+        assert_eq!(read(&receipt, &envelope).unwrap().text, format!("{}…", "é".repeat(MAX_TEXT_CHARS)));
         let unread = serde_json::to_string(&receipt).unwrap().replace("refused", &"x".repeat(60_000));
         let Err(NoReceipt::Form(why)) = Receipt::read(&unread, &envelope, None) else { panic!("it was read") };
-        assert!(why.chars().count() <= LONGEST + 1, "{} characters", why.chars().count());
+        assert!(why.chars().count() <= MAX_TEXT_CHARS + 1, "{} characters", why.chars().count());
     }
 
     #[test]

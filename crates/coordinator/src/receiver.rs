@@ -13,7 +13,7 @@ use super::signature::NodeKey;
 use hero_model::SignerKey;
 
 /// Maximum number of remote contexts whose node is remembered.
-const MOST: usize = 1000;
+const MAX_REMEMBERED_CONTEXTS: usize = 1000;
 
 /// The nodes that have answered at remote contexts whose node is not configured. The first one counts, until another
 /// one answers.
@@ -31,7 +31,7 @@ impl Receivers {
 
     fn know(&self, remote: &RemoteContext, node: SignerKey) {
         let mut all = self.all();
-        if all.len() >= MOST {
+        if all.len() >= MAX_REMEMBERED_CONTEXTS {
             all.clear();
         }
         all.insert(remote.clone(), node);

@@ -13,11 +13,11 @@ use super::bus::Bus;
 use hero_model::ContextId;
 
 /// Maximum number of connections to contexts of other Redis.
-const MOST: usize = 256;
+const MAX_CONNECTIONS: usize = 256;
 /// Number of connections that a context may keep when the maximum is reached.
-const SHARE: usize = 64;
+const CONNECTIONS_PER_CONTEXT: usize = 64;
 /// A connection that was used within this time may be in use.
-const IN_USE: Duration = Duration::from_secs(30);
+const RECENT_USE: Duration = Duration::from_secs(30);
 
 /// An address, and a context there.
 pub(super) type RemoteContext = (String, ContextId);
@@ -88,18 +88,18 @@ impl RemoteConnections {
             connection.touch(now);
             return Some(Arc::clone(connection));
         }
-        if all.len() >= MOST {
+        if all.len() >= MAX_CONNECTIONS {
             let mut of_contexts: HashMap<ContextId, usize> = HashMap::new();
             for connection in all.values() {
                 *of_contexts.entry(connection.from).or_default() += 1;
             }
             let share_of = |context| of_contexts.get(&context).copied().unwrap_or(0);
-            let has_share = share_of(from) >= SHARE;
+            let has_share = share_of(from) >= CONNECTIONS_PER_CONTEXT;
             let worth = |connection: &Arc<RemoteConnection>| {
                 let idle = connection.idle(now);
                 let has_failed = connection.bus.get().is_none() && Arc::strong_count(connection) == 1;
-                let is_spare = !has_share && share_of(connection.from) > SHARE;
-                let ranks = [is_spare, idle >= IN_USE, !connection.is_answered(), has_failed];
+                let is_spare = !has_share && share_of(connection.from) > CONNECTIONS_PER_CONTEXT;
+                let ranks = [is_spare, idle >= RECENT_USE, !connection.is_answered(), has_failed];
                 Some((ranks.iter().rposition(|applies| *applies)?, idle))
             };
             let giving = all.iter().filter(|(_, connection)| !has_share || connection.from == from);
@@ -147,8 +147,8 @@ mod tests {
     async fn an_unused_connection_makes_room_for_another_and_one_in_use_does_not() {
         let (connections, now) = (RemoteConnections::default(), Instant::now());
         let mut held: Vec<Arc<RemoteConnection>> = (0..256).map(|n| answering(&connections, FROM, n, now)).collect();
-        assert!(connections.to(FROM, remote(256), now + IN_USE / 2).is_none(), "all may be in use");
-        let later = now + IN_USE;
+        assert!(connections.to(FROM, remote(256), now + RECENT_USE / 2).is_none(), "all may be in use");
+        let later = now + RECENT_USE;
         for n in 1..256 {
             connections.to(FROM, remote(n), later).unwrap();
         }
@@ -170,7 +170,7 @@ mod tests {
         // Each of them is in use.
         let silent: Vec<Arc<RemoteConnection>> =
             (100..256).map(|n| connections.to(FROM, remote(n), now + Duration::from_millis(n.into())).unwrap()).collect();
-        let held = connections.to(ContextId(1), remote(256), now + IN_USE * 2);
+        let held = connections.to(ContextId(1), remote(256), now + RECENT_USE * 2);
         assert!(held.is_some() && silent.len() == 156);
         assert!(connections.all().get(&remote(100)).is_none(), "the one that was unused for longest");
         assert!((0..100).all(|n| connections.all().contains_key(&remote(n))) && answers.len() == 100);
@@ -184,7 +184,7 @@ mod tests {
         assert!(connections.to(other, remote(2000), now).is_none(), "it has its share");
         assert!(connections.to(FROM, remote(2000), now).is_none(), "it has more than that");
         let of_other = connections.all().values().filter(|connection| connection.from == other).count();
-        assert_eq!((of_other, connections.all().len()), (SHARE, MOST));
+        assert_eq!((of_other, connections.all().len()), (CONNECTIONS_PER_CONTEXT, MAX_CONNECTIONS));
     }
 
     #[tokio::test]

@@ -13,7 +13,7 @@ use hero_model::{Address, AddressTarget, ContextId, Name, SignerKey};
 use hero_store::{Endpoint, Store};
 
 /// Timeout for a connection.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Another node, from the settings.
 #[derive(Debug, Clone)]
@@ -135,8 +135,8 @@ impl Routes {
                 self.opened.send(Opened { bus: bus_of_connection, from, connection: Arc::downgrade(&connection), end: connection.end() });
             Ok(bus)
         });
-        let slow = || BusError::Unreachable(format!("the Redis of the other side did not answer within {} s", PATIENCE.as_secs()));
-        let bus = timeout(PATIENCE, connecting).await.map_err(|_| slow())??;
+        let slow = || BusError::Unreachable(format!("the Redis of the other side did not answer within {} s", CONNECT_TIMEOUT.as_secs()));
+        let bus = timeout(CONNECT_TIMEOUT, connecting).await.map_err(|_| slow())??;
         Ok(Route::Bus(Arc::clone(bus), Boxes::IN.to_owned()))
     }
 }

@@ -12,7 +12,7 @@ use hero_model::{ContextId, Input, JobSpec, Json, ScriptType, Seconds, each_once
 use hero_store::{AwayJob, RunnerJob};
 
 /// Maximum number of jobs of a message.
-const MOST: usize = 64;
+const MAX_JOBS: usize = 64;
 /// Maximum number of retries of a job.
 const MOST_RETRIES: u32 = 255;
 
@@ -48,8 +48,8 @@ pub(super) fn read(text: &str, caller: u32, number: u32, longest_script: usize) 
     let text = exact(text, "job").map_err(|beyond| beyond.to_string())?;
     let no_list = |error: serde_json::Error| format!("job: is no list of jobs: {}", without_position(&error.to_string()));
     let mut all: Vec<JobMessage> = serde_json::from_str(&text).map_err(no_list)?;
-    if all.is_empty() || all.len() > MOST {
-        return Err(format!("job: a message of type job has 1 to {MOST} jobs, not {}", all.len()));
+    if all.is_empty() || all.len() > MAX_JOBS {
+        return Err(format!("job: a message of type job has 1 to {MAX_JOBS} jobs, not {}", all.len()));
     }
     let at = |at: usize| move |why: String| format!("job[{at}]: {why}");
     for told in all.iter_mut().filter(|told| told.id == 0) {

@@ -7,7 +7,7 @@ use hero_model::{ContextId, Name, Runner, RunnerChange, RunnerId, RunnerPage, Sc
 use hero_store::{RunnerStored, Score};
 
 /// Maximum length of the name of a runner, in bytes.
-const LONGEST: usize = 256;
+const MAX_NAME_BYTES: usize = 256;
 
 /// The runners of all contexts of this server. Cheap to clone.
 #[derive(Clone)]
@@ -44,8 +44,8 @@ impl Runners {
     }
 
     async fn set(&self, context: ContextId, id: Option<RunnerId>, change: &RunnerChange) -> Result<Runner, Error> {
-        if let Some(name) = change.name.as_ref().filter(|name| name.len() > LONGEST) {
-            return Err(Error::Invalid { param: "name", message: format!("has {} bytes, the limit is {LONGEST}", name.len()) });
+        if let Some(name) = change.name.as_ref().filter(|name| name.len() > MAX_NAME_BYTES) {
+            return Err(Error::Invalid { param: "name", message: format!("has {} bytes, the limit is {MAX_NAME_BYTES}", name.len()) });
         }
         if let (Some(known), Some(address)) = (&self.known, &change.address) {
             known.check(address)?;

@@ -11,11 +11,11 @@ use super::envelope::Envelope;
 use hero_model::{MASKED, SignerKey, hex};
 
 /// Length of the secret of a key, in bytes.
-const SECRET: usize = 32;
+const SECRET_BYTES: usize = 32;
 
 /// The key of a node (ed25519), which identifies it to others. It signs what the node sends.
 #[derive(Clone)]
-pub struct NodeKey([u8; SECRET]);
+pub struct NodeKey([u8; SECRET_BYTES]);
 
 /// The text is not such a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -87,7 +87,7 @@ pub(super) fn is_right(envelope: &Envelope) -> bool {
 /// True if a signature over some bytes belongs to a key.
 pub(super) fn has_signed(key: &SignerKey, signature: &str, signed: &[u8]) -> bool {
     let (Some(key), Some(signature)) = (bytes(key.as_str()), bytes(signature)) else { return false };
-    if key.len() == SECRET {
+    if key.len() == SECRET_BYTES {
         return UnparsedPublicKey::new(&ED25519, key).verify(signed, &signature).is_ok();
     }
     let (Ok(key), Ok(signature)) = (VerifyingKey::from_sec1_bytes(&key), Signature::from_slice(&signature)) else { return false };

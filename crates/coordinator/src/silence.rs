@@ -10,17 +10,17 @@ use tokio::time::Instant;
 use super::remote_connections::RemoteContext;
 
 /// Time that a remote context is left alone, at first and at most.
-const FIRST: Duration = Duration::from_millis(250);
-const LONGEST: Duration = Duration::from_secs(30);
+const FIRST_REST: Duration = Duration::from_millis(250);
+const MAX_REST: Duration = Duration::from_secs(30);
 /// Timeout of a trial. After it another message may try.
-const TRIAL: Duration = Duration::from_secs(30);
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum time that messages rest while another one tries.
-const MEANWHILE: Duration = Duration::from_secs(5);
+const MAX_REST_DURING_TRIAL: Duration = Duration::from_secs(5);
 /// Maximum number of stops that are being sent to a remote context at once, so that a silent one leaves room for
 /// others.
-const MOST_THERE: usize = 32;
+const MAX_STOPS_PER_CONTEXT: usize = 32;
 /// Maximum number of remote contexts that are remembered.
-const MOST: usize = 10_000;
+const MAX_REMEMBERED_CONTEXTS: usize = 10_000;
 
 /// A remote context that did not answer.
 struct RemoteBackoff {
@@ -46,8 +46,8 @@ impl Silence {
         if now < until {
             return Err((until - now, rest.why.clone()));
         }
-        if rest.trial.is_some_and(|began| now < began + TRIAL) {
-            return Err((rest.length.min(MEANWHILE), rest.why.clone()));
+        if rest.trial.is_some_and(|began| now < began + TRIAL_TIMEOUT) {
+            return Err((rest.length.min(MAX_REST_DURING_TRIAL), rest.why.clone()));
         }
         rest.trial = Some(now);
         Ok(())
@@ -69,21 +69,21 @@ impl Silence {
     /// alone, and whether this failure, with this reason, is new.
     pub(super) fn keeps_silent(&self, remote: &RemoteContext, began: Instant, why: &str, now: Instant) -> (Duration, bool) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MOST && !all.contains_key(remote) {
+        if all.len() >= MAX_REMEMBERED_CONTEXTS && !all.contains_key(remote) {
             all.retain(|_, rest| now < rest.since + rest.length);
-            while all.len() >= MOST {
+            while all.len() >= MAX_REMEMBERED_CONTEXTS {
                 let Some(other) = all.keys().next().cloned() else { break };
                 all.remove(&other);
             }
         }
-        let first = || RemoteBackoff { since: now, length: FIRST, trial: None, why: why.to_owned() };
+        let first = || RemoteBackoff { since: now, length: FIRST_REST, trial: None, why: why.to_owned() };
         let is_news = all.get(remote).is_none_or(|rest| began >= rest.since && rest.why != why);
         let rest = all.entry(remote.clone()).or_insert_with(first);
         // An attempt that was already under way does not extend the rest.
         if began >= rest.since && rest.since != now {
-            *rest = RemoteBackoff { length: (rest.length * 2).min(LONGEST), ..first() };
+            *rest = RemoteBackoff { length: (rest.length * 2).min(MAX_REST), ..first() };
         }
-        ((rest.since + rest.length).saturating_duration_since(now).max(FIRST), is_news)
+        ((rest.since + rest.length).saturating_duration_since(now).max(FIRST_REST), is_news)
     }
 }
 
@@ -99,7 +99,7 @@ impl Telling {
     pub(super) fn begin(&self, remote: &RemoteContext) -> Option<OnItsWay<'_>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let many = all.entry(remote.clone()).or_default();
-        (*many < MOST_THERE).then(|| {
+        (*many < MAX_STOPS_PER_CONTEXT).then(|| {
             *many += 1;
             OnItsWay(self, remote.clone())
         })
@@ -128,12 +128,12 @@ mod tests {
         let (silence, remote, began) = (Silence::default(), ("redis://h".to_owned(), ContextId(0)), Instant::now());
         assert!(silence.may_try(&remote, began).is_ok() && silence.may_try(&remote, began).is_ok());
         let now = began + Duration::from_secs(10);
-        assert_eq!(silence.keeps_silent(&remote, began, "dead", now), (FIRST, true));
-        let later = now + FIRST / 5;
-        assert_eq!(silence.keeps_silent(&remote, began, "dead", later), (FIRST, false), "that was under way already");
+        assert_eq!(silence.keeps_silent(&remote, began, "dead", now), (FIRST_REST, true));
+        let later = now + FIRST_REST / 5;
+        assert_eq!(silence.keeps_silent(&remote, began, "dead", later), (FIRST_REST, false), "that was under way already");
         assert_eq!(silence.may_try(&remote, later).unwrap_err().1, "dead");
-        let mut now = now + FIRST;
-        for length in [FIRST * 2, FIRST * 4] {
+        let mut now = now + FIRST_REST;
+        for length in [FIRST_REST * 2, FIRST_REST * 4] {
             assert!(silence.may_try(&remote, now).is_ok());
             assert!(silence.may_try(&remote, now).is_err(), "another one tries");
             let over = now + Duration::from_secs(10);
@@ -143,7 +143,7 @@ mod tests {
         // The first message does not try after all, and the outcome of the next is never reported.
         assert!(silence.may_try(&remote, now).is_ok());
         silence.leave(&remote);
-        assert!(silence.may_try(&remote, now).is_ok() && silence.may_try(&remote, now + TRIAL).is_ok());
+        assert!(silence.may_try(&remote, now).is_ok() && silence.may_try(&remote, now + TRIAL_TIMEOUT).is_ok());
         silence.answered(&remote);
         assert!(silence.may_try(&remote, now).is_ok() && silence.may_try(&remote, now).is_ok());
         assert!(silence.keeps_silent(&remote, now, "dead", now).1, "it answered since");
@@ -152,17 +152,17 @@ mod tests {
     #[tokio::test]
     async fn one_remote_context_more_than_may_be_known_makes_none_but_one_forgotten() {
         let (silence, now) = (Silence::default(), Instant::now());
-        for n in 0..=u32::try_from(MOST).unwrap() {
+        for n in 0..=u32::try_from(MAX_REMEMBERED_CONTEXTS).unwrap() {
             silence.keeps_silent(&("redis://h".to_owned(), ContextId(n)), now, "dead", now);
         }
-        assert_eq!(silence.0.lock().unwrap().len(), MOST);
+        assert_eq!(silence.0.lock().unwrap().len(), MAX_REMEMBERED_CONTEXTS);
     }
 
     #[test]
     fn of_stops_for_one_remote_context_so_many_are_on_their_way_that_there_is_room_for_others() {
         let (telling, [one, other]) = (Telling::default(), ["redis://a", "redis://b"].map(|url| (url.to_owned(), ContextId(0))));
-        let mut sent: Vec<_> = (0..MOST_THERE).filter_map(|_| telling.begin(&one)).collect();
-        assert_eq!(sent.len(), MOST_THERE);
+        let mut sent: Vec<_> = (0..MAX_STOPS_PER_CONTEXT).filter_map(|_| telling.begin(&one)).collect();
+        assert_eq!(sent.len(), MAX_STOPS_PER_CONTEXT);
         assert!(telling.begin(&one).is_none() && telling.begin(&other).is_some());
         sent.pop();
         assert!(telling.begin(&one).is_some());

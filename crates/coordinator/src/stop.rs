@@ -16,12 +16,12 @@ use hero_model::{ContextId, MessageKey, MessageType, Name, SignerKey, Timestamp,
 use hero_store::{NewStop, StopReceived, StopTold, Store, StoredMessage};
 
 /// Maximum time that a stop is sent, in seconds. It is sent no longer than its message lives.
-const LONGEST: u32 = 24 * 3600;
+const MAX_SEND_SECONDS: u32 = 24 * 3600;
 /// Time that an unacknowledged stop rests, at first and at most.
 const FIRST_REST: Duration = Duration::from_millis(250);
 const LONGEST_REST: Duration = Duration::from_secs(30);
 /// Time that stops rest if too many are being sent to one remote context.
-const MEANWHILE: Duration = Duration::from_secs(1);
+const CROWDED_REST: Duration = Duration::from_secs(1);
 
 impl Delivery {
     /// Tries to tell the other side to stop the job of a message.
@@ -33,7 +33,7 @@ impl Delivery {
             Err(_) => return StopTold::Later(LONGEST_REST),
         };
         let Some(since) = stored.stopped_at else { return StopTold::Over("it was not stopped".into()) };
-        let (age, life) = (self.store.clock().now().since(since), stored.shown.timeout.min(LONGEST));
+        let (age, life) = (self.store.clock().now().since(since), stored.shown.timeout.min(MAX_SEND_SECONDS));
         if age > Duration::from_secs(life.into()) {
             return StopTold::Over(format!("the other side did not acknowledge it within {life} s"));
         }
@@ -57,7 +57,7 @@ impl Delivery {
         let remote: RemoteContext = (address.as_str().to_owned(), target);
         let receiver = stored.to.clone().or(receiver).or_else(|| of_node(stored.receiver_key.as_ref()));
         let mut envelope = self.stop_envelope(key, stored, target, receiver, since, life)?;
-        let full = || Obstacle::Silent("others are on their way there".into(), MEANWHILE);
+        let full = || Obstacle::Silent("others are on their way there".into(), CROWDED_REST);
         let _on_its_way = self.telling.begin(&remote).ok_or_else(full)?;
         let sending = Box::pin(async {
             match self.routes.find(&self.store, &address, target).await? {
@@ -114,7 +114,7 @@ impl Inbound {
             nonce: nonce.as_str().to_owned(),
             caller: envelope.caller_id,
             number: envelope.answers,
-            again: again.min(store.clock().now().plus(Duration::from_secs(LONGEST.into()))),
+            again: again.min(store.clock().now().plus(Duration::from_secs(MAX_SEND_SECONDS.into()))),
         };
         let (is_news, jobs) = match store.messages().receive_stop(&stop).await? {
             StopReceived::Taken { is_news, jobs } => (is_news, jobs),

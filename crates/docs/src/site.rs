@@ -143,23 +143,23 @@ fn contents(titles: &Titles<'_>) -> String {
 }
 
 /// The maximum number of suggested pages.
-const GUESSES: usize = 5;
+const MAX_SUGGESTIONS: usize = 5;
 /// The maximum number of characters of an unknown path that are compared.
-const LONGEST: usize = 100;
+const MAX_PATH_CHARS: usize = 100;
 
 /// Returns the page for a path without a file.
 pub(super) fn missing(path: &str, root: &str) -> String {
-    let last = |path: &str| -> String { path.rsplit('/').next().unwrap_or_default().chars().take(LONGEST).collect() };
+    let last = |path: &str| -> String { path.rsplit('/').next().unwrap_or_default().chars().take(MAX_PATH_CHARS).collect() };
     let wanted = last(path);
     let near = |known: &str| strsim::jaro_winkler(&wanted, &last(known));
     let mut pages: Vec<String> = sources().map(|source| path_of(source.path)).collect();
     pages.sort_by(|a, b| near(b).total_cmp(&near(a)));
-    let shown: String = path.chars().take(LONGEST).collect();
+    let shown: String = path.chars().take(MAX_PATH_CHARS).collect();
     let mut text = format!(
         "<h1>There is no page {}</h1>\n<p>The <a href=\"{root}{INDEX}\">contents</a> list all pages. Perhaps one of these is meant:</p>\n<ul>\n",
         escaped(&shown)
     );
-    for page in pages.iter().take(GUESSES) {
+    for page in pages.iter().take(MAX_SUGGESTIONS) {
         let _ = writeln!(text, "<li><a href=\"{root}{page}\">{page}</a></li>");
     }
     text.push_str("</ul>\n");

@@ -32,9 +32,9 @@ use hero_process::confine;
 use outbox::Outbox;
 
 /// Timeout for a new engine to become ready.
-const START: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// The maximum size of an error's message, data and call stack, in bytes, far above the size of an engine's errors.
-const ERROR: usize = 256 << 10;
+const MAX_ERROR_BYTES: usize = 256 << 10;
 /// The size of the process is read after this number of jobs.
 const LOOK_UP_EVERY: u64 = 64;
 /// The size of the process is also read after a job that used this much memory.
@@ -99,7 +99,7 @@ impl Child {
             let _ = reply.send(spawned);
         });
         let mut child = spawned.await.map_err(io::Error::other)??;
-        timeout(START, child.greet()).await.map_err(|_| Error::NotReady(START))??;
+        timeout(START_TIMEOUT, child.greet()).await.map_err(|_| Error::NotReady(START_TIMEOUT))??;
         let weak = confine::left_out(&child.confinement).join(", ");
         if settings.confined && !weak.is_empty() {
             return Err(Error::Weak(weak));
@@ -157,7 +157,7 @@ impl Child {
         self.jobs += 1;
         let began = Instant::now();
         // The engine itself enforces the timeout of a job. This timer only ends engines that do not.
-        let mut end = pin!(sleep_until(began + job.timeout.saturating_add(self.settings.grace).min(EngineJob::LONGEST)));
+        let mut end = pin!(sleep_until(began + job.timeout.saturating_add(self.settings.grace).min(EngineJob::MAX_RUN_TIME)));
         if self.send().await.is_err() {
             return Err(self.died().await.without_job());
         }
@@ -179,7 +179,7 @@ impl Child {
                     if answering.is_some() {
                         return Err(self.broke("it asked twice at once").await);
                     }
-                    if host_call.size() > HostCall::LARGEST {
+                    if host_call.size() > HostCall::MAX_BYTES {
                         return Err(self.broke("its host call is far too large").await);
                     }
                     // A separate task, so that a stop is noticed while an answer is computed.
@@ -317,7 +317,8 @@ async fn answered(answering: &mut Option<AbortOnDropHandle<Answer>>) -> Answer {
 /// Whether the length of an error is one that an engine makes.
 fn bounded(error: &JobError) -> bool {
     let data = error.data.as_ref().map_or(0, |data| data.as_str().len());
-    error.message.len() + data + error.stack.iter().map(String::len).sum::<usize>() <= ERROR && error.stack.len() <= ERROR / 64
+    error.message.len() + data + error.stack.iter().map(String::len).sum::<usize>() <= MAX_ERROR_BYTES
+        && error.stack.len() <= MAX_ERROR_BYTES / 64
 }
 
 /// The result of a job whose engine had to be killed.

@@ -23,18 +23,18 @@ const PRIVATE: u32 = 0o700;
 const PREFIX: &str = "hero-jobs-";
 /// The maximum number of attempts to make a directory, in case another process removes it as abandoned before it is
 /// locked.
-const TRIES: usize = 3;
+const MAX_CREATE_ATTEMPTS: usize = 3;
 /// The maximum number of names in the directory for temporary files that are checked for abandoned directories.
-const LOOKED_AT: usize = 100_000;
+const MAX_NAMES_CHECKED: usize = 100_000;
 /// The maximum number of directories removed at once. Each has the files of one job, which are bounded, and those that
 /// its engine needs.
-const REMOVED: usize = 4;
+const MAX_REMOVED_AT_ONCE: usize = 4;
 /// The maximum number of directories that it tries to remove: some may not be removable.
-const TRIED: usize = 64;
+const MAX_REMOVAL_ATTEMPTS: usize = 64;
 
 /// Local file systems: ext, XFS, Btrfs, tmpfs, overlayfs, ZFS and F2FS. On others, locks of another machine may be
 /// invisible.
-const LOCAL: [i64; 7] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0x2fc1_2fc1, 0xf2f5_2010];
+const LOCAL_FILE_SYSTEMS: [i64; 7] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0x2fc1_2fc1, 0xf2f5_2010];
 
 /// The directory of an engine whose jobs are processes, below the directory for temporary files. It contains the
 /// directories of jobs. Or one made for a job elsewhere.
@@ -64,7 +64,7 @@ impl Directory {
             make_private(&path)?;
             match lock(&path) {
                 Ok(lock) => return Ok(Self { path, _lock: lock }),
-                Err(Errno::WOULDBLOCK | Errno::NOENT) if tries < TRIES => {}
+                Err(Errno::WOULDBLOCK | Errno::NOENT) if tries < MAX_CREATE_ATTEMPTS => {}
                 Err(error) => {
                     let _ = fs::remove_dir(&path);
                     return Err(error.into());
@@ -110,18 +110,18 @@ pub(super) fn remove_left() {
 
 /// The same below another directory. Returns whether there may be more.
 pub fn remove_left_in(parent: &Path) -> bool {
-    let names = fs::read_dir(parent).into_iter().flatten().take(LOOKED_AT).flatten().map(|entry| entry.file_name());
+    let names = fs::read_dir(parent).into_iter().flatten().take(MAX_NAMES_CHECKED).flatten().map(|entry| entry.file_name());
     let left = names.filter(|name| is_ours(name)).filter_map(|name| {
         let path = parent.join(name);
         Some((lock_left(&path).ok()?, path))
     });
     let mut removed = 0;
-    for (top, path) in left.take(TRIED) {
+    for (top, path) in left.take(MAX_REMOVAL_ATTEMPTS) {
         match empty(&top).map_err(io::Error::from).and_then(|()| fs::remove_dir(&path)) {
             Ok(()) => {
                 tracing::info!(directory = %path.display(), "removed what processes that were killed had left");
                 removed += 1;
-                if removed == REMOVED {
+                if removed == MAX_REMOVED_AT_ONCE {
                     return true;
                 }
             }
@@ -142,7 +142,7 @@ fn is_ours(name: &OsStr) -> bool {
 /// Locks a directory of this user that no process holds, so that no other process removes it. Does not follow a link.
 fn lock_left(directory: &Path) -> rustix::io::Result<OwnedFd> {
     let top = closed::open(CWD, directory)?;
-    if fstat(&top)?.st_uid != geteuid().as_raw() || !LOCAL.contains(&fstatfs(&top)?.f_type) {
+    if fstat(&top)?.st_uid != geteuid().as_raw() || !LOCAL_FILE_SYSTEMS.contains(&fstatfs(&top)?.f_type) {
         return Err(Errno::PERM);
     }
     flock(&top, FlockOperation::NonBlockingLockExclusive)?;
@@ -285,7 +285,7 @@ mod tests {
             fs::create_dir(parent.path().join(other)).unwrap();
         }
         let kept = names().len();
-        for _ in 0..=REMOVED {
+        for _ in 0..=MAX_REMOVED_AT_ONCE {
             let left = made().path;
             fs::create_dir_all(left.join("jobs/1")).unwrap();
             fs::write(left.join("jobs/1/script"), "x").unwrap();

@@ -18,11 +18,11 @@ use hero_model::{ErrorKind, JobError, Limit, Output, Usage, excerpt};
 /// The largest frame, without its length. Larger ones are refused on both sides.
 pub const MAX_FRAME: usize = 16 << 20;
 
-const HEADER: usize = 4;
+const HEADER_BYTES: usize = 4;
 /// The maximum growth of a text as JSON, where each character may be escaped.
-const ESCAPED: usize = 6;
+const MAX_ESCAPE_GROWTH: usize = 6;
 /// The capacity that an empty buffer keeps. The rest is freed, so that one large frame does not occupy memory for ever.
-const KEPT: usize = 64 << 10;
+const KEPT_CAPACITY_BYTES: usize = 64 << 10;
 
 /// A frame from a worker to its engine.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -111,15 +111,15 @@ pub enum FrameError {
 /// Appends `frame` to `out`; after an error `out` is as it was.
 pub fn encode(frame: &impl Serialize, out: &mut Vec<u8>) -> Result<(), FrameError> {
     let start = out.len();
-    out.extend_from_slice(&[0; HEADER]);
+    out.extend_from_slice(&[0; HEADER_BYTES]);
     if let Err(error) = serde_json::to_writer(&mut *out, frame) {
         out.truncate(start);
         return Err(error.into());
     }
-    let length = out.len() - start - HEADER;
+    let length = out.len() - start - HEADER_BYTES;
     match u32::try_from(length) {
         Ok(header) if length <= MAX_FRAME => {
-            out[start..start + HEADER].copy_from_slice(&header.to_le_bytes());
+            out[start..start + HEADER_BYTES].copy_from_slice(&header.to_le_bytes());
             Ok(())
         }
         _ => {
@@ -140,7 +140,8 @@ pub(super) fn encode_fitting(frame: FromEngine, out: &mut Vec<u8>) {
             encode_fitting(FromEngine::Log(rest), out);
         }
         FromEngine::Log(records) => {
-            let cut = |record: LogRecord| LogRecord { text: excerpt(&record.text, MAX_FRAME / ESCAPED / 8).into_owned(), ..record };
+            let cut =
+                |record: LogRecord| LogRecord { text: excerpt(&record.text, MAX_FRAME / MAX_ESCAPE_GROWTH / 8).into_owned(), ..record };
             encode(&FromEngine::Log(records.into_iter().map(cut).collect()), out).expect("a line that was cut is a small frame");
         }
         FromEngine::Done { usage, allocated, .. } => {
@@ -168,7 +169,7 @@ impl Inbox {
         }
         // Reserves capacity for the rest of the current frame, so that a large one takes few reads. `take` refuses
         // lengths above the limit.
-        let wanted = self.length().map_or(0, |length| (HEADER + length.min(MAX_FRAME)).saturating_sub(self.bytes.len()));
+        let wanted = self.length().map_or(0, |length| (HEADER_BYTES + length.min(MAX_FRAME)).saturating_sub(self.bytes.len()));
         self.bytes.reserve(wanted.clamp(4096, 256 << 10));
         &mut self.bytes
     }
@@ -187,13 +188,13 @@ impl Inbox {
         if length > MAX_FRAME {
             return Err(FrameError::TooLarge(length));
         }
-        let start = self.read + HEADER;
+        let start = self.read + HEADER_BYTES;
         let Some(body) = self.bytes.get(start..start + length) else { return Ok(None) };
         let frame = serde_json::from_slice(body);
         self.read = start + length;
         if self.read == self.bytes.len() {
             self.bytes.clear();
-            self.bytes.shrink_to(KEPT);
+            self.bytes.shrink_to(KEPT_CAPACITY_BYTES);
             self.read = 0;
         }
         Ok(Some(frame?))
@@ -201,7 +202,7 @@ impl Inbox {
 
     /// The length in the header of the next frame.
     fn length(&self) -> Option<usize> {
-        let header = self.bytes.get(self.read..)?.first_chunk::<HEADER>()?;
+        let header = self.bytes.get(self.read..)?.first_chunk::<HEADER_BYTES>()?;
         Some(u32::from_le_bytes(*header) as usize)
     }
 }
@@ -209,7 +210,7 @@ impl Inbox {
 /// Empties a send buffer, and frees the memory that a large frame needed.
 pub(super) fn reset(out: &mut Vec<u8>) {
     out.clear();
-    out.shrink_to(KEPT);
+    out.shrink_to(KEPT_CAPACITY_BYTES);
 }
 
 #[cfg(test)]

@@ -110,9 +110,9 @@ pub type Answer = Result<Json, String>;
 
 impl HostCall {
     /// The maximum size of a host call, in bytes.
-    pub const LARGEST: usize = 3 << 20;
+    pub const MAX_BYTES: usize = 3 << 20;
 
-    /// The approximate size in bytes. A host call of an engine is smaller than [`HostCall::LARGEST`], unless a script
+    /// The approximate size in bytes. A host call of an engine is smaller than [`HostCall::MAX_BYTES`], unless a script
     /// has taken the engine over.
     pub fn size(&self) -> usize {
         match self {

@@ -27,13 +27,13 @@ pub struct EngineJob {
     /// The script's `env`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// The maximum run time, at most [`EngineJob::LONGEST`].
+    /// The maximum run time, at most [`EngineJob::MAX_RUN_TIME`].
     pub timeout: Duration,
 }
 
 impl EngineJob {
     /// The maximum run time of a job, whatever its timeout is, because clocks and timers are limited.
-    pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+    pub const MAX_RUN_TIME: Duration = Duration::from_secs(365 * 24 * 3600);
 }
 
 /// One log record of a script.

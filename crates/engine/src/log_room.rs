@@ -2,7 +2,7 @@ use super::{LogRecord, size};
 use hero_model::LogLevel;
 
 /// The cost of a log line besides its text, in bytes: about its overhead in Redis.
-const LINE: usize = 32;
+const LINE_OVERHEAD_BYTES: usize = 32;
 
 /// The remaining room in the log of a job.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl LogRoom {
             true => {
                 let most = size(self.limit);
                 let text = format!(
-                    "the log is cut here: the script logged more than {most} (script_log), of which each line takes {LINE} bytes and its text"
+                    "the log is cut here: the script logged more than {most} (script_log), of which each line takes {LINE_OVERHEAD_BYTES} bytes and its text"
                 );
                 LogRecord { level: LogLevel::Warn, text }
             }
@@ -41,7 +41,7 @@ impl LogRoom {
 
 /// The room that a line takes in a log, in bytes.
 pub(super) const fn cost(text: &str) -> usize {
-    text.len() + LINE
+    text.len() + LINE_OVERHEAD_BYTES
 }
 
 #[cfg(test)]

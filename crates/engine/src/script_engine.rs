@@ -13,7 +13,7 @@ use hero_model::ScriptType;
 use hero_process::Spawner;
 use hero_process::cgroup::Group;
 use hero_process::confine::{self, Profile, SupervisorRights};
-use hero_process::held::MEMORIES;
+use hero_process::held::MEMORY_FACTOR;
 
 /// Time that the processes of a job have to obey a stop before their engine is killed. They may clean up after SIGTERM.
 const PROCESSES_OBEY: Duration = Duration::from_secs(3);
@@ -89,7 +89,7 @@ pub(crate) trait ScriptEngine {
     /// own.
     fn launch(&self, hero: &Path, _: &Limits, spawner: &Spawner) -> io::Result<Launch> {
         let directory = Directory::create()?;
-        let group = spawner.group(self.memory().saturating_mul(MEMORIES));
+        let group = spawner.group(self.memory().saturating_mul(MEMORY_FACTOR));
         spawner.later(directory::remove_left);
         let rights = SupervisorRights {
             writable: directory.path().to_owned(),

@@ -34,7 +34,7 @@ pub enum Error {
         waited: Duration,
     },
     /// The path has too many parts.
-    #[error("{0:?} has more than {DEEPEST} parts between slashes; directories take room, so name fewer of them")]
+    #[error("{0:?} has more than {MAX_PATH_PARTS} parts between slashes; directories take room, so name fewer of them")]
     Deep(String),
     /// The log directory is missing or not writable.
     #[error("the log directory {} (log_dir) cannot be used: {cause}", root.display())]
@@ -65,7 +65,7 @@ impl Error {
 const ROTATE_AT: u64 = 10 * 1024 * 1024;
 
 /// Maximum number of parts of a path, including the name of the file.
-const DEEPEST: usize = 8;
+const MAX_PATH_PARTS: usize = 8;
 
 /// The directory with the directories of contexts other than 0. No `log_path` of context 0 leads there.
 const CONTEXTS: &str = ".contexts";
@@ -135,7 +135,7 @@ impl LogDirectory {
             relative => relative,
         };
         let plain = below.components().all(|part| matches!(part, Component::Normal(_))) && !path.ends_with('/') && !path.contains('\0');
-        if below.components().count() > DEEPEST {
+        if below.components().count() > MAX_PATH_PARTS {
             Err(Error::Deep(shown()))
         } else if plain && below.file_name().is_some() && !below.starts_with(CONTEXTS) && !below.starts_with(owners::OWNERS) {
             Ok(below.to_owned())
@@ -216,24 +216,24 @@ impl LogDirectory {
     /// Returns at most `limit` lines with at most `bytes` in all, unless the first line is longer. A last line without
     /// a line end is still being written: it is left to the next call, unless it is very long.
     pub fn read(&self, path: &str, offset: u64, limit: usize, bytes: usize) -> Result<(Vec<(u64, String)>, bool), Error> {
-        const LONGEST: u64 = 64 * 1024;
+        const MAX_LINE_BYTES: u64 = 64 * 1024;
         /// The number of bytes counted for a line in addition to its text.
-        const LINE: u64 = 64;
+        const LINE_OVERHEAD_BYTES: u64 = 64;
         let path = self.resolve(path)?;
         let mut file = self.open(&path, OFlags::RDONLY)?;
         file.seek(SeekFrom::Start(offset))?;
         let (mut reader, mut at, mut lines, mut room) = (BufReader::new(file), offset, Vec::new(), bytes as u64);
         while lines.len() < limit {
             let mut line = Vec::new();
-            let read = io::Read::take(&mut reader, LONGEST).read_until(b'\n', &mut line)? as u64;
+            let read = io::Read::take(&mut reader, MAX_LINE_BYTES).read_until(b'\n', &mut line)? as u64;
             let whole = line.last() == Some(&b'\n');
-            if read == 0 || !whole && read < LONGEST {
+            if read == 0 || !whole && read < MAX_LINE_BYTES {
                 return Ok((lines, false));
             }
-            if LINE + read > room && !lines.is_empty() {
+            if LINE_OVERHEAD_BYTES + read > room && !lines.is_empty() {
                 break;
             }
-            room = room.saturating_sub(LINE + read);
+            room = room.saturating_sub(LINE_OVERHEAD_BYTES + read);
             at += read;
             lines.push((at, String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned()));
         }

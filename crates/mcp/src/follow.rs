@@ -9,11 +9,11 @@ use hero_client::{Client, Error, Followed};
 use hero_model::{ContextId, FlowEvent, FlowId, JobEvent, JobId};
 
 /// The lines that a script logs in this time are sent together.
-const PACE: Duration = Duration::from_millis(100);
+const SEND_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum number of lines that are sent at once. If there are more, the last ones are sent.
-const LINES: usize = 50;
+const MAX_LINES_PER_MESSAGE: usize = 50;
 /// Maximum number of bytes that are sent at once.
-const MOST: usize = 4096;
+const MAX_BYTES_PER_MESSAGE: usize = 4096;
 /// Sent if the server no longer has the next lines.
 const MISSING: &str = "(something is missing here)";
 
@@ -36,7 +36,7 @@ impl Teller {
     }
 
     fn note(&mut self, line: String) {
-        if self.lines.len() == LINES {
+        if self.lines.len() == MAX_LINES_PER_MESSAGE {
             self.lines.remove(0);
             self.left_out += 1;
         }
@@ -50,9 +50,9 @@ impl Teller {
             return;
         }
         self.sent += 1;
-        self.due = Instant::now() + PACE;
+        self.due = Instant::now() + SEND_INTERVAL;
         let before = if left_out > 0 { format!("({left_out} lines are left out here; get_logs has them)\n") } else { String::new() };
-        let message = head(&format!("{before}{}", lines.join("\n")), MOST);
+        let message = head(&format!("{before}{}", lines.join("\n")), MAX_BYTES_PER_MESSAGE);
         let progress = ProgressNotificationParam::new(self.token.clone(), f64::from(self.sent)).with_message(message);
         // Ignored if the client is gone.
         let _ = self.peer.notify_progress(progress).await;

@@ -21,7 +21,7 @@ use hero_service::away;
 /// Identifies the client of a request.
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 /// Maximum length of that name. Names from this server are shorter.
-const LONGEST: usize = 128;
+const MAX_SESSION_BYTES: usize = 128;
 
 /// The interval at which something is sent to a waiting client, to detect whether it is still there.
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
@@ -52,7 +52,7 @@ async fn answer(request: Request<Bytes>, visit: Visit, running: Arc<Running>) ->
         Some(Err(wrong)) => return wrong.into_response(),
         None => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
     };
-    let named = request.headers().get(&SESSION).filter(|name| name.len() <= LONGEST).and_then(|name| name.to_str().ok());
+    let named = request.headers().get(&SESSION).filter(|name| name.len() <= MAX_SESSION_BYTES).and_then(|name| name.to_str().ok());
     // The name need not be secret: it is combined with the caller, so nobody can name the calls of another caller.
     let client: Option<Arc<str>> = named.map(|name| format!("{} {name}", visit.caller().unwrap_or_default()).into());
     if let (Some(client), Some(id)) = (&client, &said.cancels) {

@@ -100,7 +100,7 @@ impl Assistant {
 }
 
 /// How long a server is still looked for after the end of the input: one that is there has answered by then.
-const SEARCH: Duration = Duration::from_secs(1);
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What says that a client is gone.
 enum Gone<'a> {
@@ -130,7 +130,7 @@ impl Leaving<'_> {
                 }
                 Gone::Input(ended) => {
                     ended.cancelled().await;
-                    if let Ok(Ok(client)) = timeout(SEARCH, self.link.client()).await {
+                    if let Ok(Ok(client)) = timeout(SEARCH_TIMEOUT, self.link.client()).await {
                         let mut states = client.states();
                         while let Some(State::Open) = states.next().await {}
                     }

@@ -16,7 +16,7 @@ use hero_model::{Beyond, MARK, excerpt, plain_zeros, twice_or_marked, without_po
 use hero_rpc::LONGEST_ID;
 
 /// Maximum number of characters of a member's name in an error.
-const NAME: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 /// The path of the parameters of a tool.
 const ARGUMENTS: [&str; 2] = ["params", "arguments"];
 
@@ -219,7 +219,7 @@ fn is_too_long(id: &RequestId) -> bool {
 }
 
 fn named(path: &[String]) -> String {
-    path.iter().map(|name| excerpt(name, NAME)).collect::<Vec<_>>().join(".")
+    path.iter().map(|name| excerpt(name, MAX_NAME_CHARS)).collect::<Vec<_>>().join(".")
 }
 
 /// The members of a message that say what it is.

@@ -7,7 +7,7 @@ use rmcp::ErrorData;
 use rmcp::model::{ErrorCode, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 
 use super::link::Link;
-use super::result::MOST;
+use super::result::MAX_RESULT_BYTES;
 use hero_client::{Error, code};
 use hero_engine::reference::markdown_by_group;
 use hero_model::{ContextId, JobId, LogLine};
@@ -17,7 +17,7 @@ const FUNCTIONS: &str = "hero://functions/";
 /// The name of the log of a job.
 const LOG: &str = "hero://jobs/{job_id}/log{?context_id,cursor}";
 /// Maximum number of lines that are read at once.
-const PAGE: usize = 500;
+const LINES_PER_READ: usize = 500;
 
 /// Returns the script functions, one resource per subject, with its text.
 fn functions() -> &'static [(Resource, String)] {
@@ -100,12 +100,12 @@ impl Log {
     async fn read(mut self, link: &Link) -> Result<String, Error> {
         let (client, mut text) = (link.client().await?, String::new());
         loop {
-            let page = client.get_logs(self.context_id, &self.job_id, self.cursor.as_deref(), PAGE).await?;
+            let page = client.get_logs(self.context_id, &self.job_id, self.cursor.as_deref(), LINES_PER_READ).await?;
             if page.lines.is_empty() {
                 return Ok(text);
             }
             for line in page.lines {
-                if !text.is_empty() && text.len() + line.text.len() > MOST {
+                if !text.is_empty() && text.len() + line.text.len() > MAX_RESULT_BYTES {
                     let _ = writeln!(text, "(there is more: {})", self.uri()); // Writing to a string cannot fail.
                     return Ok(text);
                 }
@@ -123,7 +123,8 @@ impl Log {
 
 fn write_line(text: &mut String, line: &LogLine) {
     let time = line.time.map(|time| format!("{time} ")).unwrap_or_default();
-    let _ = writeln!(text, "{time}{} {}", line.level.as_str(), super::result::head(&line.text, MOST)); // Writing to a string cannot fail.
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{time}{} {}", line.level.as_str(), super::result::head(&line.text, MAX_RESULT_BYTES));
 }
 
 #[cfg(test)]
@@ -156,6 +157,6 @@ mod tests {
         assert!(uris.len() > 10 && uris.contains(&"hero://functions/regular-expressions"), "{uris:?}");
         uris.dedup();
         assert_eq!(uris.len(), resources.len());
-        assert!(functions().iter().all(|(_, text)| text.len() < MOST && text.contains("\n### `")));
+        assert!(functions().iter().all(|(_, text)| text.len() < MAX_RESULT_BYTES && text.contains("\n### `")));
     }
 }

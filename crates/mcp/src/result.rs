@@ -7,9 +7,9 @@ use hero_client::Error;
 use hero_model::tree;
 
 /// Maximum number of bytes of a result for a model. Reading costs tokens, and some clients drop longer results.
-pub(super) const MOST: usize = 64 * 1024;
+pub(super) const MAX_RESULT_BYTES: usize = 64 * 1024;
 /// Maximum lengths of a text in a result that is too long, tried one after the other.
-const TEXTS: [usize; 4] = [16 * 1024, 4096, 1024, 256];
+const MAX_TEXT_LENGTHS: [usize; 4] = [16 * 1024, 4096, 1024, 256];
 
 /// Converts the result of a method for a model: to text, and to data if it is an object, as the protocol defines.
 /// Refuses a result that would take much memory as data.
@@ -39,14 +39,14 @@ pub(super) fn failure(error: &Error, advice: Advice) -> CallToolResult {
     let mut result = refusal(&text);
     if let Some(rpc) = error.rpc() {
         let data = rpc.data.clone().and_then(|data| bounded(data).value);
-        result.structured_content = Some(json!({ "code": rpc.code, "message": head(&rpc.message, MOST), "data": data }));
+        result.structured_content = Some(json!({ "code": rpc.code, "message": head(&rpc.message, MAX_RESULT_BYTES), "data": data }));
     }
     result
 }
 
 /// Returns the result of a call that was not made or not completed.
 pub(super) fn refusal(text: &str) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(head(text, MOST))])
+    CallToolResult::error(vec![ContentBlock::text(head(text, MAX_RESULT_BYTES))])
 }
 
 /// Returns the note for a result that was cut.
@@ -65,7 +65,7 @@ fn cut(tool: &str, whole: usize) -> String {
         _ => "",
     };
     format!(
-        "This was cut: all of it has {whole} bytes, and at most {MOST} are shown here. The command line, or {method} over JSON-RPC, gives all of it.{less}"
+        "This was cut: all of it has {whole} bytes, and at most {MAX_RESULT_BYTES} are shown here. The command line, or {method} over JSON-RPC, gives all of it.{less}"
     )
 }
 
@@ -81,24 +81,24 @@ struct Bounded {
 /// Shortens a value that is too long: first its texts, then its longest list, then its text form.
 fn bounded(mut value: Value) -> Bounded {
     let mut text = value.to_string();
-    if text.len() <= MOST {
+    if text.len() <= MAX_RESULT_BYTES {
         return Bounded { text, value: Some(value), whole: None };
     }
     let whole = Some(text.len());
-    for longest in TEXTS {
+    for longest in MAX_TEXT_LENGTHS {
         shorten(&mut value, longest);
         text = value.to_string();
-        if text.len() <= MOST {
+        if text.len() <= MAX_RESULT_BYTES {
             return Bounded { text, value: Some(value), whole };
         }
     }
-    let over = text.len() - MOST;
+    let over = text.len() - MAX_RESULT_BYTES;
     if let Some(list) = longest_list(&mut value) {
         drop_last(list, over);
         text = value.to_string();
     }
-    let value = (text.len() <= MOST).then_some(value);
-    Bounded { text: head(&text, MOST), value, whole }
+    let value = (text.len() <= MAX_RESULT_BYTES).then_some(value);
+    Bounded { text: head(&text, MAX_RESULT_BYTES), value, whole }
 }
 
 fn shorten(value: &mut Value, longest: usize) {
@@ -154,11 +154,11 @@ mod tests {
 
     #[test]
     fn a_long_text_keeps_its_beginning() {
-        let value = json!({"job_id": "j", "output": "é".repeat(MOST)});
+        let value = json!({"job_id": "j", "output": "é".repeat(MAX_RESULT_BYTES)});
         let whole = size(&value);
         let cut = bounded(value);
         let given = cut.value.unwrap();
-        assert!(cut.text.len() <= MOST && cut.whole == Some(whole));
+        assert!(cut.text.len() <= MAX_RESULT_BYTES && cut.whole == Some(whole));
         assert_eq!(given["job_id"], "j");
         let output = given["output"].as_str().unwrap();
         assert!(output.len() > 10_000 && output.trim_start_matches('é') == "…", "{}", output.len());
@@ -170,7 +170,7 @@ mod tests {
         let cut = bounded(json!({"lines": (0..5000).map(line).collect::<Vec<_>>(), "ended": true}));
         let given = cut.value.unwrap();
         let lines = given["lines"].as_array().unwrap();
-        assert!((300..5000).contains(&lines.len()) && cut.text.len() <= MOST && given["ended"] == true);
+        assert!((300..5000).contains(&lines.len()) && cut.text.len() <= MAX_RESULT_BYTES && given["ended"] == true);
         assert_eq!(lines.last(), Some(&line(lines.len() - 1)));
     }
 
@@ -178,6 +178,6 @@ mod tests {
     fn a_large_object_is_cut_as_text() {
         let fields: serde_json::Map<String, Value> = (0..20_000).map(|at| (at.to_string(), json!(at))).collect();
         let cut = bounded(fields.into());
-        assert!(cut.value.is_none() && cut.text.len() <= MOST && cut.text.ends_with('…'));
+        assert!(cut.value.is_none() && cut.text.len() <= MAX_RESULT_BYTES && cut.text.ends_with('…'));
     }
 }

@@ -12,9 +12,9 @@ use super::message::{First, IncomingMessage};
 use super::rejection::Rejection;
 
 /// Maximum length of a message, in bytes.
-const LONGEST: usize = 16 << 20;
+const MAX_MESSAGE_BYTES: usize = 16 << 20;
 /// The size of the buffers between the SDK and these streams, in bytes and in messages.
-const BUFFER: (usize, usize) = (64 << 10, 16);
+const BUFFER_BYTES_AND_MESSAGES: (usize, usize) = (64 << 10, 16);
 
 /// Serves one client until it closes its side.
 pub async fn serve(
@@ -22,9 +22,9 @@ pub async fn serve(
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> std::io::Result<()> {
-    let (here, sdk) = duplex(BUFFER.0);
+    let (here, sdk) = duplex(BUFFER_BYTES_AND_MESSAGES.0);
     let (answers, messages) = split(here);
-    let (tell, told) = mpsc::channel(BUFFER.1);
+    let (tell, told) = mpsc::channel(BUFFER_BYTES_AND_MESSAGES.1);
     let writing = tokio::spawn(write(told, output));
     let forwarding = tokio::spawn(forward(answers, tell.clone()));
     let ended = assistant.input.clone();
@@ -59,15 +59,15 @@ async fn read(
     let (mut line, mut is_open) = (Vec::new(), false);
     loop {
         line.clear();
-        if (&mut input).take(LONGEST as u64).read_until(b'\n', &mut line).await? == 0 {
+        if (&mut input).take(MAX_MESSAGE_BYTES as u64).read_until(b'\n', &mut line).await? == 0 {
             return messages.shutdown().await;
         }
-        if line.len() == LONGEST && !line.ends_with(b"\n") {
+        if line.len() == MAX_MESSAGE_BYTES && !line.ends_with(b"\n") {
             while !line.is_empty() && !line.ends_with(b"\n") {
                 line.clear();
-                (&mut input).take(LONGEST as u64).read_until(b'\n', &mut line).await?;
+                (&mut input).take(MAX_MESSAGE_BYTES as u64).read_until(b'\n', &mut line).await?;
             }
-            refuse(&answers, Rejection::TooLong(LONGEST)).await;
+            refuse(&answers, Rejection::TooLong(MAX_MESSAGE_BYTES)).await;
             continue;
         }
         let body = Bytes::copy_from_slice(line.trim_ascii());

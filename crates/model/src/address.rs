@@ -11,7 +11,7 @@ use super::id::text_id;
 use super::{Name, SignerKey, excerpt};
 
 /// The longest address, in bytes.
-const LONGEST: usize = 256;
+const MAX_ADDRESS_BYTES: usize = 256;
 
 /// The address to which messages are sent: a Redis, a node of Mycelium, a node that the settings name, or a context of
 /// this server.
@@ -67,7 +67,7 @@ impl Address {
 
 fn target(text: &str) -> Result<AddressTarget<'_>, InvalidAddress> {
     let form = || InvalidAddress::Form(excerpt(text, 64).into_owned());
-    if text.len() > LONGEST || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+    if text.len() > MAX_ADDRESS_BYTES || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err(form());
     }
     if text == "here" {
@@ -104,7 +104,7 @@ impl FromStr for Address {
     }
 }
 
-text_id!(Address, { "type": "string", "minLength": 1, "maxLength": LONGEST });
+text_id!(Address, { "type": "string", "minLength": 1, "maxLength": MAX_ADDRESS_BYTES });
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use super::secrecy::{MASKED, PLAIN, Plain, secrets};
 use super::secrets::Secrets;
 
 /// Maximum number of bytes to search for the variables of one object. If there are more, all values are masked.
-const MOST: usize = 1 << 17;
+const MAX_SEARCHED_BYTES: usize = 1 << 17;
 
 /// Returns the variables with `***` in place of secrets, also within other values, as logs mask them.
 ///
@@ -17,7 +17,7 @@ pub fn shown(variables: BTreeMap<String, String>) -> BTreeMap<String, String> {
     let of_plain = || variables.iter().filter(|(name, _)| plain.has(name)).map(|(_, value)| value.len());
     let (bytes, longest) = (of_plain().sum::<usize>(), of_plain().max().unwrap_or(0));
     let may_be_within: usize = secrets(&variables).map(String::len).filter(|length| *length <= longest).sum();
-    let can_look = |more: usize| bytes.saturating_add(more) <= MOST;
+    let can_look = |more: usize| bytes.saturating_add(more) <= MAX_SEARCHED_BYTES;
     let sought = can_look(may_be_within).then(|| Secrets::within(secrets(&variables), longest)).filter(|sought| can_look(sought.bytes()));
     let of = |(name, value): (&String, &String)| {
         let value = match &sought {
@@ -60,7 +60,7 @@ mod tests {
         let seen = shown(all.into_iter().chain(named).collect());
         let seen: Vec<&str> = ["A", "B", "C", "D"].map(|name| seen[name].as_str()).into();
         assert_eq!(seen, ["***", "\"***\"", "{\"k\":\"***\"}", "is ***"]);
-        let many = of([("K", "x-secret"), ("V", &*"x-secret".repeat(MOST / 8)), (PLAIN, "V")]);
+        let many = of([("K", "x-secret"), ("V", &*"x-secret".repeat(MAX_SEARCHED_BYTES / 8)), (PLAIN, "V")]);
         assert_eq!(shown(many)["V"], MASKED);
     }
 

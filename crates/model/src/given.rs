@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use super::excerpt;
 
 /// Maximum number of characters of a name in an error message.
-const NAME: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 
 /// Reads a value, or the default for `null`, which means "not given" in every member of a request.
 pub fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
@@ -49,7 +49,7 @@ pub fn each_once<'de, V: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D
             let mut members = BTreeMap::new();
             while let Some(name) = map.next_key::<String>()? {
                 if members.contains_key(&name) {
-                    return Err(A::Error::custom(format_args!("the name {:?} stands there twice", excerpt(&name, NAME))));
+                    return Err(A::Error::custom(format_args!("the name {:?} stands there twice", excerpt(&name, MAX_NAME_CHARS))));
                 }
                 members.insert(name, map.next_value()?);
             }

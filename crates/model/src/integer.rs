@@ -13,9 +13,9 @@ pub struct Beyond {
 }
 
 /// Maximum number of bytes of a path or a number in an error. Longer ones are cut.
-const LONGEST: usize = 200;
+const MAX_SHOWN_BYTES: usize = 200;
 /// Maximum depth of arrays and objects to follow. Accepted texts are never nested this deeply.
-const DEEPEST: usize = 1000;
+const MAX_DEPTH: usize = 1000;
 
 impl Beyond {
     /// The reason for the refusal, and the alternative.
@@ -30,7 +30,7 @@ impl Beyond {
             let begin = at;
             at += 1;
             // The parser refuses texts that are nested deeper.
-            if stack.len() > DEEPEST {
+            if stack.len() > MAX_DEPTH {
                 return None;
             }
             match byte {
@@ -145,9 +145,9 @@ fn path(root: &str, stack: &[Inside<'_>]) -> String {
     cut(&path)
 }
 
-/// Cuts a text to [`LONGEST`] bytes.
+/// Cuts a text to [`MAX_SHOWN_BYTES`] bytes.
 fn cut(text: &str) -> String {
-    match text.char_indices().find(|(at, _)| *at >= LONGEST) {
+    match text.char_indices().find(|(at, _)| *at >= MAX_SHOWN_BYTES) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
     }

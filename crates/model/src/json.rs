@@ -11,7 +11,7 @@ use super::{excerpt, tree};
 /// Any JSON, as text without white space. A duplicate name of an object keeps its first place and its last value.
 ///
 /// It is read and written without a tree of values, which for `[1,1,1]` would take fifty times the bytes. Two values
-/// are equal if their texts are. Reading refuses more than [`Json::DEPTH`] nested arrays and objects. Use
+/// are equal if their texts are. Reading refuses more than [`Json::MAX_DEPTH`] nested arrays and objects. Use
 /// [`Json::to_value`] to make a tree. Do not use `serde_json::to_value` or `json!`: they read the text as serde_json
 /// reads a [`Value`] (see [`tree`]).
 #[derive(Clone)]
@@ -25,12 +25,12 @@ pub struct JobJson(pub Json);
 /// The members of a job that are objects without duplicate names, and how errors about them begin.
 const ONCE: [(&[u8], &str); 2] = [(b"\"env_vars\"", "env_vars: "), (b"\"labels\"", "labels: ")];
 /// Maximum number of characters of a name in an error.
-const NAME: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 
 impl Json {
     /// Maximum depth of nested arrays and objects. It is below the limit of serde_json, so that the JSON can also be
     /// read as a part of another value.
-    pub const DEPTH: usize = 100;
+    pub const MAX_DEPTH: usize = 100;
 
     /// The text.
     pub fn as_str(&self) -> &str {
@@ -121,10 +121,10 @@ impl Copied<'_> {
     /// Enters an array or object. Fails if it is nested too deeply.
     fn inside<E: serde::de::Error>(&mut self) -> Result<(), E> {
         self.depth += 1;
-        if self.depth <= Json::DEPTH {
+        if self.depth <= Json::MAX_DEPTH {
             return Ok(());
         }
-        Err(E::custom(format_args!("more than {} arrays and objects lie in each other", Json::DEPTH)))
+        Err(E::custom(format_args!("more than {} arrays and objects lie in each other", Json::MAX_DEPTH)))
     }
 
     fn next(&mut self) -> Copied<'_> {
@@ -215,7 +215,7 @@ impl<'de> Visitor<'de> for Copied<'_> {
         match (with_names_once(&self.text[begin..], &members), self.once) {
             (Some((name, _)), Some(error)) => {
                 let name = String::from_utf8_lossy(name);
-                return Err(A::Error::custom(format_args!("{error}the name {} stands there twice", excerpt(&name, NAME))));
+                return Err(A::Error::custom(format_args!("{error}the name {} stands there twice", excerpt(&name, MAX_NAME_CHARS))));
             }
             (Some((_, text)), None) => {
                 self.text.truncate(begin);
@@ -334,8 +334,8 @@ mod tests {
             assert!(serde_json::from_str::<Json>(text).is_err(), "{text}");
         }
         let deep = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
-        assert_eq!(read(&deep(Json::DEPTH)).as_str(), deep(Json::DEPTH));
-        for levels in [Json::DEPTH + 1, 127, 128, 200_000] {
+        assert_eq!(read(&deep(Json::MAX_DEPTH)).as_str(), deep(Json::MAX_DEPTH));
+        for levels in [Json::MAX_DEPTH + 1, 127, 128, 200_000] {
             let error = serde_json::from_str::<Json>(&deep(levels)).unwrap_err().to_string();
             assert!(error.starts_with("more than 100 arrays and objects lie in each other"), "{error}");
         }

@@ -1,16 +1,16 @@
 /// Maximum length of a name that is compared, in bytes. Callers may send any text.
-const LONGEST: usize = 128;
+const MAX_NAME_BYTES: usize = 128;
 
 /// Returns the known name that a name resembles most, if it could be a typing error: one letter is wrong, or of a longer
 /// name up to a quarter. Of several the first in alphabetical order counts.
 pub fn nearest<T: AsRef<str>>(name: &str, known: impl IntoIterator<Item = T>) -> Option<T> {
-    if name.len() > LONGEST {
+    if name.len() > MAX_NAME_BYTES {
         return None;
     }
     let most = (name.len() / 4).max(1);
     let distance = |other: &T| {
         let other = other.as_ref();
-        let distance = if other.len() > LONGEST { usize::MAX } else { strsim::osa_distance(name, other) };
+        let distance = if other.len() > MAX_NAME_BYTES { usize::MAX } else { strsim::osa_distance(name, other) };
         // Otherwise all names of one letter would resemble each other.
         (distance <= most && distance < name.len().min(other.len())).then_some(distance)
     };

@@ -11,16 +11,16 @@ pub struct Backoff {
 
 impl Backoff {
     /// The wait after the first failure of a job that names none. `lua/foreign.lua` repeats this value.
-    pub const DEFAULT: Duration = Duration::from_secs(1);
+    pub const DEFAULT_FIRST_WAIT: Duration = Duration::from_secs(1);
     /// The longest wait of a job, unless its first wait is longer.
-    pub const LONGEST: Duration = Duration::from_secs(300);
+    pub const MAX_WAIT: Duration = Duration::from_secs(300);
 
     /// From so many doublings on, all waits are equally long.
     const MOST_DOUBLINGS: u32 = 20;
 
     /// Creates a backoff that starts with `first`.
     pub fn starting_with(first: Duration) -> Self {
-        Self { first, longest: Self::LONGEST.max(first) }
+        Self { first, longest: Self::MAX_WAIT.max(first) }
     }
 
     /// Returns the wait after attempt number `attempt` (the first is 1); `chance` is a random number from 0 to 1.

@@ -11,7 +11,7 @@ use aho_corasick::nfa::noncontiguous::NFA;
 use super::secrecy::{LONG_SECRET, MASKED, SHORTEST_SECRET, is_word, is_word_from, secrets};
 
 /// Longer values are searched for one by one, because an automaton takes about thirty times the bytes of its values.
-const INDEXED: usize = 256;
+const MAX_INDEXED_BYTES: usize = 256;
 /// Maximum number of matches that all states of the automaton have together. With more, all values are searched for one
 /// by one.
 const MOST_ENDS: usize = 1 << 22;
@@ -155,7 +155,7 @@ fn begins_one(secrets: &[String], beginning: &str) -> bool {
     secrets.get(at).is_some_and(|secret| secret.starts_with(beginning))
 }
 
-/// Finds all values of at most [`INDEXED`] bytes in one pass.
+/// Finds all values of at most [`MAX_INDEXED_BYTES`] bytes in one pass.
 #[derive(Debug, Default)]
 struct Index {
     automaton: Option<NFA>,
@@ -163,8 +163,8 @@ struct Index {
 
 impl Index {
     fn of<'s>(secrets: impl Iterator<Item = &'s String>) -> Self {
-        let indexed: Vec<&String> = secrets.filter(|secret| secret.len() <= INDEXED).collect();
-        let (bytes, mut lengths) = (indexed.iter().map(|secret| secret.len()).sum::<usize>(), [false; INDEXED + 1]);
+        let indexed: Vec<&String> = secrets.filter(|secret| secret.len() <= MAX_INDEXED_BYTES).collect();
+        let (bytes, mut lengths) = (indexed.iter().map(|secret| secret.len()).sum::<usize>(), [false; MAX_INDEXED_BYTES + 1]);
         indexed.iter().for_each(|secret| lengths[secret.len()] = true);
         // Where one value ends, values with the same ending may end as well, one of each length.
         let may_end = bytes.saturating_mul(lengths.iter().filter(|is_one| **is_one).count());
@@ -174,7 +174,7 @@ impl Index {
 
     /// Whether the index finds a value.
     fn has(&self, secret: &str) -> bool {
-        self.automaton.is_some() && secret.len() <= INDEXED
+        self.automaton.is_some() && secret.len() <= MAX_INDEXED_BYTES
     }
 
     /// Returns the positions of the indexed values in a text.
@@ -293,7 +293,7 @@ mod tests {
         let long = "0123456789".repeat(40);
         assert_eq!(masked([long.as_str(), "23456789 end"], &format!("x{long} end")), "x***");
         // A value that overlaps itself is masked to its end, whether an automaton finds it or not.
-        for length in [INDEXED, INDEXED + 1] {
+        for length in [MAX_INDEXED_BYTES, MAX_INDEXED_BYTES + 1] {
             assert_eq!(masked([&*"a".repeat(length)], &format!("b{}b", "a".repeat(length + length / 2))), "b***b");
         }
         assert_eq!(masked(["abcdefgh", "ijklmnop"], "xabcdefghijklmnopx"), "x***x");
@@ -333,8 +333,8 @@ mod tests {
 
     #[test]
     fn values_that_end_as_very_many_others_do_are_found_without_an_automaton_of_any_size() {
-        let ends: Vec<String> = (SHORTEST_SECRET..=INDEXED).map(|length| "a".repeat(length)).collect();
-        let others: Vec<String> = (0..MOST_LINES).map(|at| format!("{at:03}{}", "a".repeat(INDEXED - 3))).collect();
+        let ends: Vec<String> = (SHORTEST_SECRET..=MAX_INDEXED_BYTES).map(|length| "a".repeat(length)).collect();
+        let others: Vec<String> = (0..MOST_LINES).map(|at| format!("{at:03}{}", "a".repeat(MAX_INDEXED_BYTES - 3))).collect();
         let all: Vec<&str> = ends.iter().chain(&others).map(String::as_str).collect();
         let hostile = of(&all);
         assert_eq!(hostile.masked(format!("b {} c aaa d_aaa {}", "a".repeat(500), others[7])), "b *** c *** d_aaa ***");

@@ -15,7 +15,7 @@ use super::secrecy::MASKED;
 use super::{PublicKey, excerpt, hex, unhex};
 
 /// The number of bytes of a signature: r and s, 32 each, and v.
-const LENGTH: usize = 65;
+const SIGNATURE_BYTES: usize = 65;
 
 /// A signature of a text: r, s and v as 130 hexadecimal digits in lower case, with s in the lower half of its range.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -40,8 +40,8 @@ pub enum InvalidSignature {
 
 /// Parses a signature into its numbers.
 fn numbers(text: &str) -> Result<(ecdsa::Signature, RecoveryId), InvalidSignature> {
-    let bytes: [u8; LENGTH] = unhex(text).ok_or_else(|| InvalidSignature::Form(excerpt(text, 32).into_owned()))?;
-    let (numbers, v) = (&bytes[..LENGTH - 1], bytes[LENGTH - 1]);
+    let bytes: [u8; SIGNATURE_BYTES] = unhex(text).ok_or_else(|| InvalidSignature::Form(excerpt(text, 32).into_owned()))?;
+    let (numbers, v) = (&bytes[..SIGNATURE_BYTES - 1], bytes[SIGNATURE_BYTES - 1]);
     let is_odd = match v {
         0 | 27 => false,
         1 | 28 => true,

@@ -24,16 +24,16 @@ use super::closed;
 /// Prefix of the names of supervisors' groups. A number follows.
 const PREFIX: &str = "hero-jobs-";
 /// The maximum number of names that are checked for abandoned groups.
-const LOOKED_AT: usize = 10_000;
+const MAX_NAMES_CHECKED: usize = 10_000;
 /// Timeout for the removal of abandoned groups.
-const LEFT: Duration = Duration::from_secs(2);
+const ABANDONED_REMOVAL_TIMEOUT: Duration = Duration::from_secs(2);
 /// Timeout for the processes of a group to disappear after they were killed.
-const GONE: Duration = Duration::from_secs(5);
-const PAUSE: Duration = Duration::from_millis(2);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// The maximum number of processes and threads in a group: those of a job, and a few of its supervisor.
 const MOST_TASKS: u64 = 1024 + 64;
 /// The bytes reserved for the supervisor itself and the system's memory for it.
-const OF_SUPERVISOR: u64 = 64 << 20;
+const SUPERVISOR_BYTES: u64 = 64 << 20;
 
 /// The controllers that limit a group, the file that sets each limit, and its name in reports.
 const LIMITS: [(&str, &str, &str); 2] = [("memory", "memory.max", "memory"), ("pids", "pids.max", "processes")];
@@ -97,7 +97,7 @@ impl Groups {
         let path = self.base.join(format!("{PREFIX}{}", Uuid::new_v4().simple()));
         DirBuilder::new().mode(0o700).create(&path)?;
         let made = lock(&path).and_then(|lock| {
-            let most = memory.saturating_add(OF_SUPERVISOR).to_string();
+            let most = memory.saturating_add(SUPERVISOR_BYTES).to_string();
             for (file, value) in
                 [("memory.max", &*most), ("memory.swap.max", "0"), ("memory.oom.group", "1"), ("pids.max", &MOST_TASKS.to_string())]
             {
@@ -116,13 +116,13 @@ impl Groups {
 
     /// Ends and removes groups that killed processes left behind. Groups in use are locked.
     fn remove_left(&self) {
-        let names = fs::read_dir(&self.base).into_iter().flatten().take(LOOKED_AT).flatten();
+        let names = fs::read_dir(&self.base).into_iter().flatten().take(MAX_NAMES_CHECKED).flatten();
         let ours = names.filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)));
         let left: Vec<Group> =
             ours.filter_map(|entry| Some(Group { _lock: lock(&entry.path()).ok()?, path: entry.path(), memory: 0 })).collect();
         // All at once. Groups where this fails are tried again below.
         left.iter().for_each(|group| drop(group.kill()));
-        let until = Instant::now() + LEFT;
+        let until = Instant::now() + ABANDONED_REMOVAL_TIMEOUT;
         for group in left {
             let (path, is_removed) = (group.path.clone(), group.remove_until(until));
             if is_removed {
@@ -181,7 +181,7 @@ impl Group {
     /// Kills everything in it and removes it. Blocks until all processes are gone.
     pub fn remove(self) {
         let path = self.path.clone();
-        if !self.remove_until(Instant::now() + GONE) {
+        if !self.remove_until(Instant::now() + KILL_TIMEOUT) {
             tracing::warn!(group = %path.display(), "a control group could not be removed; a later start does");
         }
     }
@@ -208,7 +208,7 @@ impl Group {
             if Instant::now() >= until {
                 return false;
             }
-            thread::sleep(PAUSE);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 }

@@ -41,7 +41,7 @@ pub use user::JobUser;
 pub const CONFINEMENT: &str = "HERO_CONFINED";
 
 /// Timeout for a trial child.
-const TRIED: Duration = Duration::from_secs(10);
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Returns the command that runs `program` confined by `profile`, as a child of this process. `hero` is this program.
 ///
@@ -57,7 +57,7 @@ pub fn command(hero: &Path, profile: &Profile, program: &Path, args: &[impl AsRe
 pub async fn tried(spawner: &Spawner, hero: &Path, profile: &Profile) -> io::Result<String> {
     let mut command = command(hero, profile, hero, &["confinement"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let said = tokio::time::timeout(TRIED, spawner.spawn(command).await?.wait_with_output()).await.map_err(io::Error::from)??;
+    let said = tokio::time::timeout(TRIAL_TIMEOUT, spawner.spawn(command).await?.wait_with_output()).await.map_err(io::Error::from)??;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if said.status.success() { Ok(text(&said.stdout)) } else { Err(io::Error::other(text(&said.stderr))) }
 }

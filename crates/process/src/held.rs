@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use checks::{Checks, Exceeded};
-pub use disk::{DEEPEST, MOST_BYTES, MOST_FILES};
+pub use disk::{MAX_DIRECTORY_DEPTH, MOST_BYTES, MOST_FILES};
 pub use process::of_status;
 
 /// The maximum number of processes that may run together for a job.
@@ -24,9 +24,9 @@ pub const MOST_PROCESSES: usize = 256;
 /// stopped. What several inherit counts for each.
 pub const MOST_DESCRIPTORS: u64 = 16 << 10;
 /// The maximum memory of these processes together, as a multiple of the limit of one process.
-pub const MEMORIES: u64 = 4;
+pub const MEMORY_FACTOR: u64 = 4;
 /// The unit in which the system counts the size of a file on the disk.
-const BLOCK: u64 = 512;
+const BLOCK_BYTES: u64 = 512;
 
 /// Says what a job did that hero ends for [`Exceeded::Hidden`].
 pub const HIDES: &str = "kept hero from counting what its processes hold: it ran a program that its user may not read (make that readable: chmod a+r), or its processes end as soon as they have started others, send each other SIGCONT, or stay in long system calls (do the same with fewer processes that live longer)";
@@ -39,7 +39,7 @@ pub const LATER_LOOK: Duration = Duration::from_millis(250);
 /// The maximum time between two checks.
 pub const LATEST_LOOK: Duration = Duration::from_secs(1);
 /// The pause after a check, as a multiple of the time that it took.
-const LOOKING: u32 = 4;
+const CHECK_PAUSE_FACTOR: u32 = 4;
 
 /// A file or shared memory, by inode and device.
 type Id = (u64, u64);
@@ -48,7 +48,7 @@ type Removed = BTreeMap<Id, u64>;
 
 /// Returns the pause after a check that took this long: at least `least` and at most `most`.
 pub fn pause_after(look: Duration, least: Duration, most: Duration) -> Duration {
-    (look * LOOKING).clamp(least, most)
+    (look * CHECK_PAUSE_FACTOR).clamp(least, most)
 }
 
 /// Returns the bytes of these files, each once. Some file systems (btrfs, overlayfs) have another device for a mapping

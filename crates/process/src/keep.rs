@@ -34,18 +34,18 @@ use super::{Init, OURSELVES};
 /// The exit code when the subreaper itself failed.
 const FAILED: u8 = 70;
 /// Timeout for killed processes to disappear. A subreaper that gave up would release the rest.
-pub const GONE: Duration = Duration::from_secs(30);
+pub const KILL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Timeout for ending processes one by one, before all are ended at once.
-const EACH: Duration = Duration::from_millis(500);
+const END_EACH_TIMEOUT: Duration = Duration::from_millis(500);
 /// Interval of checks of the number of processes of the whole machine, which are cheap, and the growth that triggers a
 /// count of the processes below. So a fork bomb is noticed before it disturbs others. If one call can end everything
 /// below, the checks are less frequent while the number does not grow.
-const GLANCE: Duration = Duration::from_millis(10);
-const GROWTH: u16 = 64;
+const GLANCE_INTERVAL: Duration = Duration::from_millis(10);
+const COUNT_AT_GROWTH: u16 = 64;
 /// Changes up to this number are not growth: other processes of the machine come and go.
-const FEW: u16 = 8;
+const IGNORED_CHANGE: u16 = 8;
 /// Pause before the next look at processes that were killed at once.
-const PAUSE: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Prefix of the number of bytes.
 const TOO_MUCH_MEMORY: &str = "memory ";
@@ -124,7 +124,7 @@ impl fmt::Display for SubreaperReport {
 /// Returns the command that starts a subreaper for a shell command with these rights. `readable` is not used: the
 /// command reads only the paths that all jobs may read. `hero` is this program; `working` is the directory to run in.
 ///
-/// All processes together may have a [fixed multiple](super::held::MEMORIES) of the memory of one. Descriptor 0 has to
+/// All processes together may have a [fixed multiple](super::held::MEMORY_FACTOR) of the memory of one. Descriptor 0 has to
 /// be a socket. Variables whose names begin with [`confine::OF_JOB`] are passed to the command. All processes are in
 /// `group`, if one is given.
 pub fn command(hero: &Path, rights: &JobRights, working: &Path, group: Option<&Path>, shell_command: &str) -> tokio::process::Command {
@@ -227,7 +227,7 @@ impl Subreaper {
         let end = pidfd_open(self.command, PidfdFlags::empty())?;
         let deaths = deaths()?;
         let (mut look_at, mut pause, mut known) = (Instant::now() + FIRST_LOOK, FIRST_LOOK, sysinfo().procs);
-        let (mut glance, mut seen) = (GLANCE, known);
+        let (mut glance, mut seen) = (GLANCE_INTERVAL, known);
         loop {
             let left = Timespec::try_from(look_at.saturating_duration_since(Instant::now()).min(glance)).ok();
             let mut watched = vec![PollFd::new(&self.socket, PollFlags::IN), PollFd::new(&deaths, PollFlags::IN), self.checks.awaited()];
@@ -255,9 +255,9 @@ impl Subreaper {
                 return Ok(());
             }
             let of_machine = sysinfo().procs;
-            let is_calm = tree::is_first() && of_machine.saturating_sub(seen) <= FEW;
-            (glance, seen) = (if is_calm { (glance * 2).min(LATER_LOOK) } else { GLANCE }, of_machine);
-            let has_grown = of_machine.saturating_sub(known) > GROWTH;
+            let is_calm = tree::is_first() && of_machine.saturating_sub(seen) <= IGNORED_CHANGE;
+            (glance, seen) = (if is_calm { (glance * 2).min(LATER_LOOK) } else { GLANCE_INTERVAL }, of_machine);
+            let has_grown = of_machine.saturating_sub(known) > COUNT_AT_GROWTH;
             if has_grown || Instant::now() >= look_at {
                 known = if has_grown { of_machine } else { known.min(of_machine) };
                 pause = (pause * 2).min(LATER_LOOK);
@@ -302,18 +302,18 @@ impl Subreaper {
             && !self.is_alone()
             && tree::pids(getpid(), &[init]).len() <= MOST_PROCESSES
         {
-            tree::end(getpid(), &[init], EACH);
+            tree::end(getpid(), &[init], END_EACH_TIMEOUT);
         }
-        let until = Instant::now() + GONE;
+        let until = Instant::now() + KILL_TIMEOUT;
         if tree::is_first() {
             tree::end_all();
             while !self.wait_for_dead() && Instant::now() < until {
-                thread::sleep(PAUSE);
+                thread::sleep(POLL_INTERVAL);
             }
             return;
         }
         loop {
-            tree::end(getpid(), &[], GONE);
+            tree::end(getpid(), &[], KILL_TIMEOUT);
             // Orphans have become children of this process.
             if self.wait_for_dead() || Instant::now() > until {
                 return;

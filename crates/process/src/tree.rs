@@ -31,9 +31,9 @@ struct Process {
 }
 
 /// The maximum number of searches for new processes to stop.
-const ROUNDS: usize = 50;
+const MAX_SEARCHES: usize = 50;
 /// Pause before the next look at processes that were killed.
-const PAUSE: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 impl Process {
     /// Returns the process with this id, unless it has ended, even if it was not reaped.
@@ -126,13 +126,13 @@ pub struct Looked {
 impl Looked {
     /// The number of skipped checks while no process has run. In one tick a process cannot take much, and nothing else
     /// is missed.
-    const SKIPPED: u32 = 3;
+    const MAX_SKIPPED_CHECKS: u32 = 3;
 
     /// Returns the ids of the processes that run below `root`, without the spared ones, unless the check is to be
     /// skipped.
     pub fn fresh(&mut self, root: Pid, spared: &[Pid]) -> Option<Vec<i32>> {
         let now = below(&[root], spared);
-        if self.unchanged < Self::SKIPPED && now == self.known {
+        if self.unchanged < Self::MAX_SKIPPED_CHECKS && now == self.known {
             self.unchanged += 1;
             return None;
         }
@@ -176,7 +176,7 @@ pub fn end(root: Pid, spared: &[Pid], within: Duration) -> bool {
         }
     }
     let mut stopped = BTreeSet::new();
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_SEARCHES {
         let fresh: Vec<_> = below(&[root], &spared).into_iter().filter(|process| stopped.insert((process.pid, process.started))).collect();
         if fresh.is_empty() {
             break;
@@ -195,7 +195,7 @@ pub fn end(root: Pid, spared: &[Pid], within: Duration) -> bool {
             return was_empty;
         }
         left.iter().for_each(|process| process.signal(Signal::KILL));
-        thread::sleep(PAUSE);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -244,10 +244,10 @@ mod tests {
         // It may still be starting.
         let until = Instant::now() + Duration::from_secs(30);
         let mut skipped = 0;
-        while skipped < Looked::SKIPPED && Instant::now() < until {
+        while skipped < Looked::MAX_SKIPPED_CHECKS && Instant::now() < until {
             skipped = if looked.fresh(root, &[]).is_none() { skipped + 1 } else { 0 };
         }
-        assert_eq!((skipped, looked.fresh(root, &[])), (Looked::SKIPPED, Some(vec![sleeper])));
+        assert_eq!((skipped, looked.fresh(root, &[])), (Looked::MAX_SKIPPED_CHECKS, Some(vec![sleeper])));
         let _ = kill_process(Pid::from_raw(sleeper).unwrap(), Signal::KILL);
         shell.wait().unwrap();
         assert_eq!(looked.fresh(root, &[]), Some(Vec::new()));

@@ -78,7 +78,7 @@ impl Access {
                     Err(Error::NotAuthenticated) => break,
                     Err(error) => {
                         tracing::debug!(%error, "whether a call is still allowed is not known");
-                        tokio::time::sleep(AGAIN).await;
+                        tokio::time::sleep(CHECK_RETRY_INTERVAL).await;
                     }
                 }
             }
@@ -128,12 +128,12 @@ impl fmt::Debug for Access {
 }
 
 /// The interval at which a failed check is repeated.
-const AGAIN: Duration = Duration::from_secs(1);
+const CHECK_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The number of wrong tokens and failed logins of one address that are answered at once in a second.
 const WRONG_PER_SECOND: u32 = 20;
 /// The delay of answers beyond that number.
-const SLOWED: Duration = Duration::from_secs(1);
+const EXCESS_DELAY: Duration = Duration::from_secs(1);
 
 /// Answers a wrong token or a failed login. A client that tries many waits for the answer. Correct tokens are not delayed, even from the
 /// same address.
@@ -141,7 +141,7 @@ pub(super) async fn slowed(session: &Session, error: Error) -> Error {
     match session.address().wrong_tokens.pass(WRONG_PER_SECOND, Instant::now()) {
         Ok(()) => error,
         Err(retry_after) => {
-            tokio::time::sleep(SLOWED).await;
+            tokio::time::sleep(EXCESS_DELAY).await;
             Error::Busy {
                 what: format!("more than {WRONG_PER_SECOND} wrong tokens or logins a second from your address (a fixed limit)").into(),
                 retry_after,

@@ -9,7 +9,7 @@ use hero_audit::{Audit, Doing, Outcome, Record, Who};
 use hero_model::{ContextId, JobId, excerpt};
 
 /// The most characters of a caller's name for something that are recorded.
-const NAME: usize = 256;
+const MAX_NAME_CHARS: usize = 256;
 
 /// A call that becomes a record of the audit log. A call without an end, because its caller left or it took too long, is recorded, too.
 #[derive(Debug)]
@@ -120,7 +120,7 @@ pub(super) fn named(concern: &Concern<'_>) -> Option<String> {
 
 /// Returns one object as text for a record.
 pub fn object(kind: &str, id: impl std::fmt::Display) -> String {
-    format!("{kind}:{}", excerpt(&id.to_string(), NAME))
+    format!("{kind}:{}", excerpt(&id.to_string(), MAX_NAME_CHARS))
 }
 
 /// Returns jobs as text for a record.

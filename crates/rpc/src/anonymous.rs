@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 use super::addresses::counted;
 
 /// The time limit of a connection without a login. A login takes a nonce, which lasts less long.
-const LONGEST: Duration = Duration::from_secs(600);
+const MAX_CONNECTION_TIME: Duration = Duration::from_secs(600);
 /// The shortest interval between log lines about closed connections.
-const SILENCE: Duration = Duration::from_secs(60);
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Registers the counters of this module, so that they show before the first event.
 pub(super) fn announce() {
@@ -75,7 +75,7 @@ impl AnonymousConnections {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let (closed, last) = &mut *said;
         *closed += 1;
-        if last.is_none_or(|last| last.elapsed() >= SILENCE) {
+        if last.is_none_or(|last| last.elapsed() >= LOG_INTERVAL) {
             let limit = if of.is_some() { "max_per_address" } else { "max_connections" };
             tracing::warn!(
                 limit,
@@ -128,7 +128,7 @@ impl TrackedConnection {
 
     /// Returns when it has been without a login for longer than allowed.
     pub(super) async fn outstayed(&self) {
-        self.lasts(LONGEST).await;
+        self.lasts(MAX_CONNECTION_TIME).await;
         metrics::counter!("hero_rpc_strangers_closed_total", "reason" => "time").increment(1);
     }
 

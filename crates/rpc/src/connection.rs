@@ -21,9 +21,9 @@ use super::limits::Limits;
 use super::wire::Wire;
 
 /// The most bytes of the head of a request, and of one write.
-const HEAD: usize = 64 * 1024;
+const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// The time limit of a new connection for its first request.
-const FIRST: Duration = Duration::from_secs(30);
+const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A connection over any transport.
 pub(super) struct HttpConnection {
@@ -57,7 +57,7 @@ impl HttpConnection {
         let peer = session.peer();
         let wire = Wire::new(socket, Arc::clone(session.connection()), write_timeout);
         let service = TowerToHyperService::new(ConnectionService { router, session: Arc::clone(&session), most });
-        let served = http1::Builder::new().max_buf_size(HEAD).serve_connection(TokioIo::new(wire), service).with_upgrades();
+        let served = http1::Builder::new().max_buf_size(MAX_HEAD_BYTES).serve_connection(TokioIo::new(wire), service).with_upgrades();
         let stopped = stop.shutdown();
         tokio::pin!(served, stopped);
         let served = tokio::select! {
@@ -91,7 +91,7 @@ impl HttpConnection {
 /// upgrade.
 async fn idle_for(limit: Duration, session: &Session) {
     loop {
-        let limit = if session.has_asked() { limit } else { limit.min(FIRST) };
+        let limit = if session.has_asked() { limit } else { limit.min(FIRST_REQUEST_TIMEOUT) };
         match limit.checked_sub(session.idle()) {
             Some(left) if !left.is_zero() => tokio::time::sleep(left).await,
             _ => return,

@@ -72,7 +72,7 @@ pub(crate) struct OpenRpcDocument {
 }
 
 /// The number of addresses for which the whole text is kept.
-const ADDRESSES: usize = 8;
+const MAX_CACHED_ADDRESSES: usize = 8;
 
 impl OpenRpcDocument {
     /// Returns the document of a table.
@@ -80,7 +80,7 @@ impl OpenRpcDocument {
         let (before, rest) = document.split_once(HTTP).unwrap_or((document, ""));
         let (between, behind) = rest.split_once(WEBSOCKET).unwrap_or((rest, ""));
         let parts = [before, between, behind].map(|part| Bytes::copy_from_slice(part.as_bytes()));
-        Self { parts, digest: Sha256::digest(document).into(), compressed: OnceCell::new(), texts: Cache::new(ADDRESSES) }
+        Self { parts, digest: Sha256::digest(document).into(), compressed: OnceCell::new(), texts: Cache::new(MAX_CACHED_ADDRESSES) }
     }
 
     fn pieces(&self, address: Option<&ServerAddress>) -> [Bytes; 5] {

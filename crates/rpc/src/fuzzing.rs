@@ -34,7 +34,7 @@ use super::table::Table;
 use hero_audit::Audit;
 
 /// The most entries of a batch here. It is small, so that larger batches are tried, too.
-const BATCH: u32 = 8;
+const MAX_BATCH_ENTRIES: u32 = 8;
 
 /// Adds, with a parameter that need not be given.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -75,7 +75,7 @@ struct Bench {
 }
 
 static BENCH: LazyLock<Bench> = LazyLock::new(|| {
-    let (limits, table) = (Limits { batch: BATCH, ..Limits::default() }, Table::<()>::new().method::<Add>());
+    let (limits, table) = (Limits { batch: MAX_BATCH_ENTRIES, ..Limits::default() }, Table::<()>::new().method::<Add>());
     let document = Arc::new(OpenRpcDocument::new(&table.document()));
     let methods = table.register((), &limits, &Access::Open, &Audit::default(), &document).expect("each name is there once");
     let rules = Arc::new(Rules::new(&table, limits.clone(), Access::Open, Audit::default()));
@@ -146,7 +146,7 @@ fn expected(bytes: &[u8], over_http: bool) -> (Vec<String>, bool) {
     let Ok(text) = std::str::from_utf8(bytes) else { return (vec![nobody()], false) };
     let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(text) else { return (one(text).into_iter().collect(), false) };
     let ids: Vec<String> = entries.iter().filter_map(|entry| one(entry.get())).collect();
-    if entries.len() > BATCH as usize {
+    if entries.len() > MAX_BATCH_ENTRIES as usize {
         // The server refuses the message as a whole. Over HTTP each request has a response.
         return (if ids.is_empty() && !over_http { Vec::new() } else { vec![nobody()] }, false);
     }

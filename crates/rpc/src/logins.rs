@@ -23,9 +23,9 @@ pub(super) struct Logins {
 }
 
 /// The time for which logins count as the same.
-const SAME: Duration = Duration::from_secs(600);
+const SAME_LOGIN_TIME: Duration = Duration::from_secs(600);
 /// The most logins that are remembered. With more, each is recorded again.
-const MOST: usize = 8192;
+const MAX_REMEMBERED_LOGINS: usize = 8192;
 
 impl Logins {
     pub(super) fn new(audit: Audit) -> Self {
@@ -57,11 +57,11 @@ impl Logins {
     fn is_new(&self, token: &TokenId, from: IpAddr) -> bool {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        if seen.len() >= MOST {
+        if seen.len() >= MAX_REMEMBERED_LOGINS {
             seen.clear();
         }
         let key = (token.clone(), from);
-        if seen.get(&key).is_some_and(|last| now.duration_since(*last) < SAME) {
+        if seen.get(&key).is_some_and(|last| now.duration_since(*last) < SAME_LOGIN_TIME) {
             return false;
         }
         seen.insert(key, now);

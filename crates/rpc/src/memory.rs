@@ -71,16 +71,16 @@ impl Size {
 /// The number of shares of a connection, an address and the server: enough for two, four and eight large answers at once.
 const SHARES: [u32; 3] = [16, 32, 64];
 /// A connection that reads nothing for this long, or whose request stalls, is closed when others wait for room.
-const STUCK: Duration = Duration::from_secs(1);
+const STUCK_AFTER: Duration = Duration::from_secs(1);
 
 /// A request that waits for room checks again after this time.
-const RECHECK: Duration = Duration::from_millis(250);
+const RECHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// A request up to this size does not wait for room in the budget of the server.
-const SMALL: u64 = 64 * 1024;
+const SMALL_REQUEST_BYTES: u64 = 64 * 1024;
 
 /// A connection that uses no more than this does not wait for room in the budget of its address.
-const TINY: u64 = 16 * 1024;
+const TINY_CONNECTION_BYTES: u64 = 16 * 1024;
 
 /// Registers the counters of this module, so that they show before the first event.
 pub(super) fn announce() {
@@ -165,7 +165,7 @@ impl Budget {
     }
 
     fn is_nearly_empty(&self) -> bool {
-        self.used.load(Ordering::Acquire) <= TINY.min(self.low_mark())
+        self.used.load(Ordering::Acquire) <= TINY_CONNECTION_BYTES.min(self.low_mark())
     }
 
     fn is_full(&self) -> bool {
@@ -201,7 +201,7 @@ impl Budget {
             if is_ready() {
                 return;
             }
-            if tokio::time::timeout(STUCK, freed).await.is_err() && self.is_full() {
+            if tokio::time::timeout(STUCK_AFTER, freed).await.is_err() && self.is_full() {
                 shortage.note(self);
                 self.evict();
             }
@@ -255,7 +255,7 @@ impl Budget {
             if now >= deadline {
                 return false;
             }
-            if now - asked >= STUCK {
+            if now - asked >= STUCK_AFTER {
                 shortage.note(self);
                 if !self.evict() && self.gives_up(asking) {
                     return false;
@@ -264,7 +264,7 @@ impl Budget {
             // The server reads nothing from the connection meanwhile, so the connection must not count as silent.
             asking.heard();
             // This loop checks again after a while in any case, because small amounts are freed without a notification.
-            let _ = tokio::time::timeout(RECHECK.min(deadline - now), freed).await;
+            let _ = tokio::time::timeout(RECHECK_INTERVAL.min(deadline - now), freed).await;
         }
     }
 

@@ -14,14 +14,14 @@ use super::addresses::counted;
 use super::tls::Tls;
 
 /// The most connections beyond the limit that are served at once. With more, the oldest one of the address that has most of them is closed.
-const MOST: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 /// The time limit of such a connection, which is longer than a probe may take.
-const TIMEOUT: Duration = Duration::from_secs(6);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(6);
 /// The most bytes of the head of a request. The head of a probe is short.
-const HEAD: usize = 8 * 1024;
+const MAX_HEAD_BYTES: usize = 8 * 1024;
 
 /// The shortest interval between log lines about refused connections.
-const SILENCE: Duration = Duration::from_secs(60);
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The number of refused connections since the last log line, and the time of that line.
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl Refusals {
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (refused, said) = &mut *noted;
         *refused += 1;
-        if said.is_none_or(|said| said.elapsed() >= SILENCE) {
+        if said.is_none_or(|said| said.elapsed() >= LOG_INTERVAL) {
             tracing::warn!(limit, refused = *refused, %last, open, "connections are refused, because as many are open as may be");
             *noted = (0, Some(Instant::now()));
         }
@@ -55,7 +55,7 @@ impl Open {
     /// Adds a connection. If there are too many, one of the address that has most is closed, so a flood from one address harms only that
     /// address.
     fn add(&mut self, address: IpAddr, end: DropGuard) {
-        if self.0.len() == MOST {
+        if self.0.len() == MAX_CONNECTIONS {
             let mut counts = HashMap::<IpAddr, usize>::new();
             self.0.iter().for_each(|(of, _)| *counts.entry(*of).or_default() += 1);
             let most = counts.values().max().copied();
@@ -80,7 +80,7 @@ impl Overflow {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).add(address, closed.clone().drop_guard());
         let (service, tls) = (TowerToHyperService::new(self.probes.clone()), self.tls.clone());
         let mut http = http1::Builder::new();
-        http.keep_alive(false).max_buf_size(HEAD);
+        http.keep_alive(false).max_buf_size(MAX_HEAD_BYTES);
         tokio::spawn(async move {
             // A probe that broke off needs no log line.
             let answer = async {
@@ -94,7 +94,7 @@ impl Overflow {
                 }
             };
             tokio::select! {
-                _ = tokio::time::timeout(TIMEOUT, answer) => {}
+                _ = tokio::time::timeout(CONNECTION_TIMEOUT, answer) => {}
                 () = closed.cancelled() => {}
             }
         });

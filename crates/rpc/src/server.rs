@@ -126,14 +126,14 @@ pub async fn serve_table<C: Send + Sync + 'static>(
 type Listeners = Vec<(TcpListener, SocketAddr)>;
 
 /// The number of ports that are tried if any free port will do: several addresses need one that is free on all of them.
-const TRIES: usize = 16;
+const MAX_PORT_ATTEMPTS: usize = 16;
 
 async fn bind(settings: &ServerSettings) -> Result<Listeners, ServeError> {
     let public = settings.listen.iter().find(|address| !address.ip().to_canonical().is_loopback());
     if let Some(address) = public.filter(|_| settings.access.is_open() && !settings.insecure) {
         return Err(ServeError::Exposed(*address));
     }
-    let mut tries = TRIES;
+    let mut tries = MAX_PORT_ATTEMPTS;
     loop {
         match bind_all(&settings.listen).await {
             Err(ServeError::Bind { address, cause }) if address.port() != 0 && is_free(&settings.listen) && tries > 0 => {
@@ -277,7 +277,7 @@ async fn accept<T>(next: impl Fn(&mut Context<'_>) -> Poll<io::Result<T>>, open:
             Err(error) => {
                 // The process is probably out of file descriptors. Connections that close free some.
                 tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }
@@ -292,9 +292,9 @@ impl Acceptor {
         let mut made_way = false;
         let joined = self.addresses.join(peer.ip(), 0).or_else(|| {
             made_way = self.anonymous.make_way(Some(peer.ip()));
-            made_way.then(|| self.addresses.join(peer.ip(), CLOSING)).flatten()
+            made_way.then(|| self.addresses.join(peer.ip(), MAX_CLOSING_CONNECTIONS)).flatten()
         });
-        let has_room = || open < most || open < most + CLOSING as usize && (made_way || self.anonymous.make_way(None));
+        let has_room = || open < most || open < most + MAX_CLOSING_CONNECTIONS as usize && (made_way || self.anonymous.make_way(None));
         let Some(address) = joined.filter(|_| has_room()) else {
             self.refusals.note(peer, open, if open < most { "max_per_address" } else { "max_connections" });
             self.overflow.serve(socket);
@@ -341,9 +341,9 @@ impl Acceptor {
 }
 
 /// The most connections beyond a limit while those that made way are closing.
-const CLOSING: u32 = 64;
+const MAX_CLOSING_CONNECTIONS: u32 = 64;
 /// The pause after a connection that could not be accepted.
-const PAUSE: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 /// EAFNOSUPPORT of Linux: this machine has no addresses of that family, such as IPv6.
 const NO_FAMILY: i32 = 97;
 /// The most unsent bytes of one connection that the system keeps. Further bytes stay in this process, where they are counted.

@@ -19,18 +19,18 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 /// The time limit of the handshake.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The first byte of each handshake.
 const HANDSHAKE_RECORD: u8 = 22;
 /// The answer to a client without TLS.
 const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: 53\r\nconnection: close\r\n\r\n\
     This port speaks TLS: connect by https:// or wss://.\n";
 /// The most bytes of such a client's request that are read, so that the client sees the answer.
-const SKIPPED: u64 = 64 * 1024;
+const MAX_SKIPPED_BYTES: u64 = 64 * 1024;
 /// The permission bit that lets others read a file. Its group may be one for the users of the key.
 const OTHERS_READ: u32 = 0o004;
 /// The time before its end from which on a certificate is warned of.
-const SOON: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+const EXPIRY_WARNING_TIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The certificate and key of the ports. Cheap to clone; all clones use the last reload.
 #[derive(Debug, Clone)]
@@ -112,14 +112,14 @@ impl Tls {
             }
             acceptor.accept(socket).await.map(Some)
         };
-        match tokio::time::timeout(HANDSHAKE, handshake).await {
+        match tokio::time::timeout(HANDSHAKE_TIMEOUT, handshake).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => {
                 tracing::debug!(%error, "a client did not agree on TLS");
                 None
             }
             Err(_) => {
-                tracing::debug!(after = ?HANDSHAKE, "a client did not agree on TLS in time");
+                tracing::debug!(after = ?HANDSHAKE_TIMEOUT, "a client did not agree on TLS in time");
                 None
             }
         }
@@ -131,7 +131,7 @@ async fn refuse(socket: &mut TcpStream) -> io::Result<()> {
     socket.write_all(PLAIN).await?;
     socket.shutdown().await?;
     // If a connection is closed before everything is read, the system resets it, and the peer may not see the answer.
-    tokio::io::copy(&mut socket.take(SKIPPED), &mut tokio::io::sink()).await.map(drop)
+    tokio::io::copy(&mut socket.take(MAX_SKIPPED_BYTES), &mut tokio::io::sink()).await.map(drop)
 }
 
 fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
@@ -175,7 +175,7 @@ fn warn_of_readers(key: &Path) {
 
 /// Warns of a certificate that clients will refuse because of its time.
 fn warn_of_its_end(certificate: &CertificateDer<'_>, path: &Path) {
-    match (fault_of_time(certificate, Duration::ZERO), fault_of_time(certificate, SOON)) {
+    match (fault_of_time(certificate, Duration::ZERO), fault_of_time(certificate, EXPIRY_WARNING_TIME)) {
         (Some(fault), _) => tracing::warn!(path = %path.display(), "clients will refuse the certificate: {fault}"),
         (None, Some(fault)) => tracing::warn!(path = %path.display(), "clients will refuse the certificate within a week: {fault}"),
         (None, None) => {}

@@ -10,7 +10,7 @@ use tokio::time::{Instant, Sleep};
 use super::memory::Connection;
 
 /// A peer that reads less than this within its time counts as reading nothing.
-const PROGRESS: usize = 256 * 1024;
+const MIN_PROGRESS_BYTES: usize = 256 * 1024;
 
 /// The socket of one connection. It counts what the peer reads, and fails when it reads nothing for too long.
 pub(super) struct Wire<S> {
@@ -38,7 +38,7 @@ impl<S> Wire<S> {
                 self.connection.written(taken);
                 if let Some(slow) = &mut self.slow {
                     slow.taken += taken;
-                    if slow.taken >= PROGRESS {
+                    if slow.taken >= MIN_PROGRESS_BYTES {
                         slow.deadline.as_mut().reset(Instant::now() + self.time_limit);
                         slow.taken = 0;
                     }

@@ -7,7 +7,7 @@ use hero_engine::{Answer, LARGEST_TEXT, RedisCall, RedisCommand};
 use hero_store::GrantedRedis;
 
 /// Timeout for a command.
-const WHOLE: Duration = Duration::from_secs(5);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Sends a command to the Redis that the operator named.
 pub(super) async fn answer(redis: &GrantedRedis, call: RedisCall) -> Answer {
@@ -15,8 +15,8 @@ pub(super) async fn answer(redis: &GrantedRedis, call: RedisCall) -> Answer {
     if arguments.len() != command.arguments() {
         return Err(format!("{} takes {} arguments", command.name(), command.arguments()));
     }
-    let called = timeout(WHOLE, redis.call(command.name(), &arguments, LARGEST_TEXT));
-    let reply = called.await.unwrap_or_else(|_| Err(format!("Redis did not answer within {} seconds", WHOLE.as_secs())))?;
+    let called = timeout(COMMAND_TIMEOUT, redis.call(command.name(), &arguments, LARGEST_TEXT));
+    let reply = called.await.unwrap_or_else(|_| Err(format!("Redis did not answer within {} seconds", COMMAND_TIMEOUT.as_secs())))?;
     Ok(told(command, reply).into())
 }
 

@@ -16,9 +16,9 @@ use hero_engine::{Answer, LARGEST_TEXT, NetCall, size};
 use hero_model::{Json, excerpt};
 
 /// Timeout for a request, including its redirects.
-const WHOLE: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Timeout for connecting.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum number of redirects.
 const MOST_REDIRECTS: usize = 5;
 /// The maximum length of a URL, in bytes.
@@ -26,7 +26,7 @@ const LONGEST_URL: usize = 8 << 10;
 /// The maximum number of headers that a script may set.
 const MOST_HEADERS: usize = 64;
 /// The maximum number of concurrent name lookups. The system uses threads for them that cannot be ended.
-const LOOKUPS: usize = 32;
+const MAX_CONCURRENT_LOOKUPS: usize = 32;
 /// Headers that scripts may not set: they name the host, or delimit the request.
 const OURS: [&str; 7] = ["host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"];
 
@@ -55,7 +55,7 @@ impl Net {
         let config = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
         let config = config.with_safe_default_protocol_versions().map_err(|error| error.to_string())?;
         let tls = Arc::new(config.with_root_certificates(roots).with_no_client_auth());
-        Ok(Self { hosts: Arc::new(hosts), tls, lookups: Arc::new(Semaphore::new(LOOKUPS)) })
+        Ok(Self { hosts: Arc::new(hosts), tls, lookups: Arc::new(Semaphore::new(MAX_CONCURRENT_LOOKUPS)) })
     }
 
     pub(super) async fn answer(&self, call: NetCall) -> Answer {
@@ -64,7 +64,7 @@ impl Net {
         };
         let none = BTreeMap::new();
         match call {
-            NetCall::TcpCheck { host, port } => Ok(self.is_open(&host, port, CONNECT).await?.into()),
+            NetCall::TcpCheck { host, port } => Ok(self.is_open(&host, port, CONNECT_TIMEOUT).await?.into()),
             NetCall::HttpStatus { url } => {
                 let status = self.send(get(&url, &none)?).await?.status();
                 Ok(serde_json::Value::from(status.as_u16()).into())
@@ -76,7 +76,7 @@ impl Net {
                     self.addresses(&request.url).await?;
                     Ok(self.follow(request).await.is_ok_and(|response| response.status().as_u16() < 400))
                 };
-                timeout(WHOLE, answered).await.unwrap_or(Ok(false)).map(Json::from)
+                timeout(REQUEST_TIMEOUT, answered).await.unwrap_or(Ok(false)).map(Json::from)
             }
             NetCall::HttpGet { url, headers } => Ok(self.text(get(&url, &headers)?).await?.as_str().into()),
             NetCall::HttpPost { url, body, headers } => {
@@ -123,13 +123,13 @@ impl Net {
             }
             String::from_utf8(bytes).map_err(|_| format!("{shown} answers with something that is no text (UTF-8)"))
         };
-        timeout(WHOLE, read).await.unwrap_or_else(|_| Err(late(&shown)))
+        timeout(REQUEST_TIMEOUT, read).await.unwrap_or_else(|_| Err(late(&shown)))
     }
 
     /// Sends a request and returns the response without its text.
     async fn send(&self, request: Request) -> Result<Response, String> {
         let shown = excerpt(request.url.as_str(), 200).into_owned();
-        timeout(WHOLE, self.follow(request)).await.unwrap_or_else(|_| Err(late(&shown)))
+        timeout(REQUEST_TIMEOUT, self.follow(request)).await.unwrap_or_else(|_| Err(late(&shown)))
     }
 
     /// Sends a request and follows redirects. For each it checks whether the URL is allowed, and looks up its name
@@ -143,7 +143,7 @@ impl Net {
                 .no_proxy()
                 .redirect(Policy::none())
                 .referer(false)
-                .connect_timeout(CONNECT)
+                .connect_timeout(CONNECT_TIMEOUT)
                 .user_agent(concat!("hero/", env!("CARGO_PKG_VERSION")))
                 .tls_backend_preconfigured((*self.tls).clone())
                 // So the client does not look the name up again.
@@ -239,7 +239,7 @@ fn given(headers: &BTreeMap<String, String>) -> Result<HeaderMap, String> {
 }
 
 fn late(url: &str) -> String {
-    format!("{url} did not answer within {} seconds", WHOLE.as_secs())
+    format!("{url} did not answer within {} seconds", REQUEST_TIMEOUT.as_secs())
 }
 
 /// Returns why there is no response: the innermost error.
@@ -258,13 +258,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_name_that_nobody_looks_up_in_time_is_no_connection() {
-        const LONG: Duration = Duration::from_secs(60);
+        const LONG_TIMEOUT: Duration = Duration::from_secs(60);
         let net = Net::new(Hosts::new(["example.org"]).unwrap()).unwrap();
         // Lookups of other callers, whose servers do not answer, hold all permits.
-        let _taken = net.lookups.clone().acquire_many_owned(u32::try_from(LOOKUPS).unwrap()).await.unwrap();
-        let answered = timeout(LONG, net.is_open("example.org", 80, Duration::from_millis(10))).await;
+        let _taken = net.lookups.clone().acquire_many_owned(u32::try_from(MAX_CONCURRENT_LOOKUPS).unwrap()).await.unwrap();
+        let answered = timeout(LONG_TIMEOUT, net.is_open("example.org", 80, Duration::from_millis(10))).await;
         assert_eq!(answered, Ok(Ok(false)));
-        let refused = timeout(LONG, net.is_open("example.com", 80, LONG)).await.unwrap();
+        let refused = timeout(LONG_TIMEOUT, net.is_open("example.com", 80, LONG_TIMEOUT)).await.unwrap();
         assert!(refused.is_err_and(|why| why.contains("not among the hosts")));
     }
 }

@@ -10,26 +10,26 @@ use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::home::Home;
-use super::running::{MOST, RunningCommand, exceeded, list, terminate};
+use super::running::{MAX_COMMANDS_LEFT_RUNNING, RunningCommand, exceeded, list, terminate};
 use super::{AttemptResources, Files, blocking};
 use hero_engine::environment::{PATH, expected};
 use hero_engine::{Answer, ProcessCall, size};
 use hero_process::Spawner;
 use hero_process::cgroup::Group;
 use hero_process::confine::{JobRights, OF_JOB};
-use hero_process::held::{MEMORIES, pause_after};
+use hero_process::held::{MEMORY_FACTOR, pause_after};
 use hero_process::keep::{self, SubreaperReport};
 
 /// The maximum length of a command, in bytes.
 const LONGEST_COMMAND: usize = 64 << 10;
 /// The maximum number of bytes kept of each of a command's two outputs.
-const KEPT: usize = 100 << 10;
+const MAX_KEPT_BYTES: usize = 100 << 10;
 /// Timeout for reading the output after a command's end. Background processes may keep the pipes open.
-const DRAIN: Duration = Duration::from_millis(50);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(50);
 /// Usual interval between measurements of the directory while commands write to it.
-const LOOK: Duration = Duration::from_secs(1);
+const MEASUREMENT_INTERVAL: Duration = Duration::from_secs(1);
 /// The maximum interval, if a measurement takes long.
-const LATEST_LOOK: Duration = Duration::from_secs(3);
+const MAX_MEASUREMENT_INTERVAL: Duration = Duration::from_secs(3);
 
 /// Runs commands: each below its own confined subreaper, in the directory of the context.
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ pub struct Processes {
 
 impl Processes {
     /// `hero` is this program. A process may have `memory` bytes for its data, and all processes of a command [a
-    /// multiple](MEMORIES) of that.
+    /// multiple](MEMORY_FACTOR) of that.
     pub fn new(hero: PathBuf, spawner: Spawner, memory: u64) -> Self {
         Self { hero, spawner, memory }
     }
@@ -83,14 +83,16 @@ impl Processes {
             return Err(format!("a command has at most {} and no zero byte in it", size(LONGEST_COMMAND)));
         }
         if !attempt.running.has_room() {
-            return Err(format!("{MOST} commands of this job have left something running; end some of that with kill"));
+            return Err(format!(
+                "{MAX_COMMANDS_LEFT_RUNNING} commands of this job have left something running; end some of that with kill"
+            ));
         }
         let working = prepare(files, attempt.working()).await?;
         let home = attempt.home.get_or_try_init(|| self.make_home(files)).await?.path().to_owned();
         let (writable, user) = (files.directory().to_owned(), files.user().clone());
         let mut variables = expected(&home);
         let rights = JobRights { home: Some(home), ..JobRights::new(writable, self.memory, user) };
-        let group = self.spawner.group(self.memory.saturating_mul(MEMORIES));
+        let group = self.spawner.group(self.memory.saturating_mul(MEMORY_FACTOR));
         let mut command = keep::command(&self.hero, &rights, &working, group.as_ref().map(Group::path), text);
         variables.extend(attempt.variables.clone()?);
         command.envs(variables.into_iter().map(|(name, value)| (format!("{OF_JOB}{name}"), value)));
@@ -130,14 +132,14 @@ async fn prepare(files: &Files, working: PathBuf) -> Result<PathBuf, String> {
 
 /// Waits until the directory exceeds its quota, and returns the error.
 async fn overflow(files: &Files) -> String {
-    let mut pause = LOOK;
+    let mut pause = MEASUREMENT_INTERVAL;
     loop {
         sleep(pause).await;
         let began = Instant::now();
         if let Err(full) = look(files).await {
             return full;
         }
-        pause = pause_after(began.elapsed(), LOOK, LATEST_LOOK);
+        pause = pause_after(began.elapsed(), MEASUREMENT_INTERVAL, MAX_MEASUREMENT_INTERVAL);
     }
 }
 
@@ -150,7 +152,7 @@ async fn look(files: &Files) -> Result<(), String> {
 
 /// Ends background processes when the directory exceeds its quota.
 async fn watch_left(attempt: Weak<AttemptResources>, files: Files) {
-    let mut pause = LOOK;
+    let mut pause = MEASUREMENT_INTERVAL;
     loop {
         sleep(pause).await;
         let began = Instant::now();
@@ -160,7 +162,7 @@ async fn watch_left(attempt: Weak<AttemptResources>, files: Files) {
         if let (Err(full), Some(attempt)) = (look(&files).await, attempt.upgrade()) {
             attempt.running.end_left(&full);
         }
-        pause = pause_after(began.elapsed(), LOOK, LATEST_LOOK);
+        pause = pause_after(began.elapsed(), MEASUREMENT_INTERVAL, MAX_MEASUREMENT_INTERVAL);
     }
 }
 
@@ -186,7 +188,7 @@ async fn watch(subreaper: &mut RunningCommand, out: ChildStdout, err: ChildStder
         }
     };
     // Later output comes from processes that still run.
-    let _ = timeout(DRAIN, drained).await;
+    let _ = timeout(DRAIN_TIMEOUT, drained).await;
     let (out, err) = (out.written(), err.written());
     match said {
         Some(SubreaperReport::Ended(code)) => Ok((code, out, err)),
@@ -221,7 +223,7 @@ impl<R: AsyncRead + Unpin> Writing<R> {
     async fn read(&mut self) {
         match self.pipe.read(&mut self.piece).await {
             Ok(read @ 1..) => {
-                let kept = read.min(KEPT - self.bytes.len());
+                let kept = read.min(MAX_KEPT_BYTES - self.bytes.len());
                 self.bytes.extend_from_slice(&self.piece[..kept]);
                 self.truncated |= kept < read;
             }
@@ -233,7 +235,7 @@ impl<R: AsyncRead + Unpin> Writing<R> {
         let mut text = String::from_utf8_lossy(&self.bytes).into_owned();
         // Invalid UTF-8 takes more room as text.
         let whole = text.len();
-        let cut = (0..=KEPT.min(whole)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        let cut = (0..=MAX_KEPT_BYTES.min(whole)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
         text.truncate(cut);
         Written { truncated: self.truncated || text.len() < whole, text }
     }

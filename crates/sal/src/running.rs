@@ -20,24 +20,24 @@ use super::space::{Counted, Space};
 use hero_engine::size;
 use hero_model::excerpt;
 use hero_process::cgroup::Group;
-use hero_process::held::{HIDES, MEMORIES, MOST_DESCRIPTORS, MOST_PROCESSES};
+use hero_process::held::{HIDES, MEMORY_FACTOR, MOST_DESCRIPTORS, MOST_PROCESSES};
 use hero_process::keep::{SubreaperReport, Used};
 use hero_process::{Spawner, keep, tree};
 
 /// The maximum number of commands of a job that may leave processes running.
-pub(super) const MOST: usize = 8;
+pub(super) const MAX_COMMANDS_LEFT_RUNNING: usize = 8;
 /// Timeout for the end of a subreaper without processes.
-const ENDS: Duration = Duration::from_millis(20);
+const END_TIMEOUT: Duration = Duration::from_millis(20);
 /// Timeout for a subreaper to end everything.
-const GONE: Duration = keep::GONE.saturating_add(Duration::from_secs(5));
+const KILL_TIMEOUT: Duration = keep::KILL_TIMEOUT.saturating_add(Duration::from_secs(5));
 /// The maximum time that a job waits for that.
-const AWAITED: Duration = Duration::from_secs(5);
+const MAX_AWAITED_TIME: Duration = Duration::from_secs(5);
 /// An upper bound for the length of a subreaper's reports, in bytes.
 const MOST_SAID: u64 = 1024;
 /// The maximum number of processes in an answer.
 const MOST_LISTED: usize = 500;
 /// The maximum length of a command in an answer.
-const SHOWN: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// The commands of a job, and the processes that they left running.
 #[derive(Debug, Default)]
@@ -126,7 +126,7 @@ impl RunningCommand {
     pub(super) async fn end(mut self) {
         self.socket = None;
         if let Some(child) = self.child.as_mut()
-            && timeout(AWAITED, child.wait()).await.is_ok()
+            && timeout(MAX_AWAITED_TIME, child.wait()).await.is_ok()
         {
             self.child = None;
         }
@@ -149,7 +149,7 @@ impl Drop for RunningCommand {
             drop(token);
         };
         match self.child.take() {
-            Some(child) => self.spawner.end(child, GONE, rest),
+            Some(child) => self.spawner.end(child, KILL_TIMEOUT, rest),
             None => self.spawner.later(rest),
         }
     }
@@ -174,14 +174,14 @@ impl Running {
 
     /// Whether one more command may leave processes running.
     pub(super) fn has_room(&self) -> bool {
-        self.left().count() < MOST
+        self.left().count() < MAX_COMMANDS_LEFT_RUNNING
     }
 
     /// Keeps the background processes of a command, if there are any. Returns true if the caller has to start to
     /// [watch](Self::is_still_watched) them.
     pub(super) async fn keep(&self, mut subreaper: RunningCommand) -> bool {
         let ended = match subreaper.child.as_mut() {
-            Some(child) => timeout(ENDS, child.wait()).await.is_ok(),
+            Some(child) => timeout(END_TIMEOUT, child.wait()).await.is_ok(),
             None => true,
         };
         if ended {
@@ -215,7 +215,7 @@ impl Running {
         self.left().subreapers.clear();
         self.all.close();
         // If a caller gave up a running command, it also ends it. Processes stuck in the system are not awaited.
-        let _ = timeout(AWAITED, self.all.wait()).await;
+        let _ = timeout(MAX_AWAITED_TIME, self.all.wait()).await;
         let mut reports = self.reports();
         (reports.used, reports.why_ended.take())
     }
@@ -257,7 +257,7 @@ pub(super) fn exceeded(said: SubreaperReport) -> Option<String> {
             Some(format!("it had more than {MOST_DESCRIPTORS} open files, pipes and sockets in all its processes"))
         }
         SubreaperReport::TooMuchMemory(most) => {
-            Some(format!("it had more than {} of memory in all its processes: {MEMORIES} times what one may have", size(most)))
+            Some(format!("it had more than {} of memory in all its processes: {MEMORY_FACTOR} times what one may have", size(most)))
         }
         SubreaperReport::Hidden => Some(format!("it {HIDES}")),
         SubreaperReport::Ended(_) | SubreaperReport::Used(_) => None,
@@ -286,5 +286,5 @@ fn told(pid: Pid, pattern: &str) -> Option<Value> {
     let pages: u64 = text(read("statm")?).split(' ').nth(1)?.parse().ok()?;
     let nanoseconds = read("schedstat").map(text).and_then(|times| times.split(' ').next()?.parse::<f64>().ok()).unwrap_or_default();
     let memory = pages.saturating_mul(rustix::param::page_size() as u64);
-    Some(json!({ "pid": number, "name": name, "command": excerpt(&command, SHOWN), "memory": memory, "cpu": nanoseconds / 1e9 }))
+    Some(json!({ "pid": number, "name": name, "command": excerpt(&command, MAX_SHOWN_CHARS), "memory": memory, "cpu": nanoseconds / 1e9 }))
 }

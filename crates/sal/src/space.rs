@@ -9,16 +9,16 @@ use cap_std::fs::Dir;
 use rustix::process::Pid;
 use tokio_util::sync::CancellationToken;
 
-use super::walk::{self, ENTRY};
+use super::walk::{self, ENTRY_OVERHEAD_BYTES};
 use hero_engine::size;
 use hero_process::held::Checks;
 
 /// Time for which a measurement is valid. Other processes may write to the directory, too.
-const FRESH: Duration = Duration::from_secs(10);
+const MEASUREMENT_LIFETIME: Duration = Duration::from_secs(10);
 /// Time for the processes of commands to be looked at. They can delay that, and then what was found before counts.
-const PATIENCE: Duration = Duration::from_secs(1);
+const LOOK_TIMEOUT: Duration = Duration::from_secs(1);
 /// Files are rounded up to this size.
-const BLOCK: u64 = 4096;
+const BLOCK_BYTES: u64 = 4096;
 
 /// The space that the files of a context use, and their quota.
 ///
@@ -69,7 +69,7 @@ impl Space {
 
     /// Reserves room for an entry of this size, or returns an error if there is none.
     pub(super) fn take(&self, root: &Dir, bytes: u64, token: &CancellationToken) -> Result<(), String> {
-        self.take_more(root, bytes.div_ceil(BLOCK) * BLOCK + ENTRY, token)
+        self.take_more(root, bytes.div_ceil(BLOCK_BYTES) * BLOCK_BYTES + ENTRY_OVERHEAD_BYTES, token)
     }
 
     /// Reserves room for this number of additional bytes.
@@ -77,7 +77,7 @@ impl Space {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |known: &SizeReading| known.bytes.saturating_add(bytes) <= self.quota.load(Ordering::Relaxed);
         let mut now = match *known {
-            Some(fresh) if fresh.at.elapsed() < FRESH && fits(&fresh) => fresh,
+            Some(fresh) if fresh.at.elapsed() < MEASUREMENT_LIFETIME && fits(&fresh) => fresh,
             _ => SizeReading { bytes: self.measure(root, token)?, at: Instant::now() },
         };
         let has_room = fits(&now);
@@ -147,7 +147,7 @@ impl Space {
             checks.begin(u64::MAX, None);
         }
         *of = subreapers;
-        Ok(checks.removed(of, PATIENCE))
+        Ok(checks.removed(of, LOOK_TIMEOUT))
     }
 
     fn subreapers(&self) -> MutexGuard<'_, Vec<Pid>> {

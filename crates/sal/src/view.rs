@@ -11,9 +11,9 @@ use hero_model::excerpt;
 use hero_process::confine::JobUser;
 
 /// The maximum number of components of a path.
-const DEEPEST: usize = 64;
+const MAX_COMPONENTS: usize = 64;
 /// The maximum length of a path, in bytes.
-const LONGEST: usize = 4000;
+const MAX_PATH_BYTES: usize = 4000;
 
 /// The files as a script sees them: relative to its working directory, until it is cancelled.
 pub(super) struct View<'a> {
@@ -40,8 +40,8 @@ impl View<'_> {
             return wrong("paths are relative to the directory of the context; leave out the first /");
         }
         let place = self.working.join(path);
-        if place.components().count() > DEEPEST || place.as_os_str().len() > LONGEST {
-            return wrong(&format!("a path has at most {DEEPEST} parts and {}", size(LONGEST)));
+        if place.components().count() > MAX_COMPONENTS || place.as_os_str().len() > MAX_PATH_BYTES {
+            return wrong(&format!("a path has at most {MAX_COMPONENTS} parts and {}", size(MAX_PATH_BYTES)));
         }
         Ok(place)
     }

@@ -12,7 +12,7 @@ use super::unless_cancelled;
 use hero_process::closed::{open, open_closed};
 
 /// The bytes counted for an entry besides its content, so that empty files are bounded, too.
-pub(super) const ENTRY: u64 = 1024;
+pub(super) const ENTRY_OVERHEAD_BYTES: u64 = 1024;
 /// The maximum number of entries that a walk visits. This many fill most quotas.
 const MOST_VISITED: usize = 2_000_000;
 /// The maximum number of directories open at once, besides the one that is read.
@@ -62,7 +62,7 @@ pub(super) fn measure(root: &Dir, token: &CancellationToken) -> Result<u64, Stri
     visit(root, Depth::Any, token, &mut |entry| {
         // Entries deleted meanwhile take nothing.
         let taken = entry.dir.symlink_metadata(entry.name).map_or(0, |found| found.blocks() * 512);
-        bytes = bytes.saturating_add(ENTRY + taken);
+        bytes = bytes.saturating_add(ENTRY_OVERHEAD_BYTES + taken);
         Ok(())
     })?;
     Ok(bytes)
@@ -197,7 +197,7 @@ mod tests {
             made.extend(["b", "m", "y", "b/file", "y/file"].map(|name| path.join(name)));
             path.push("m");
         }
-        let expected: u64 = made.iter().map(|path| ENTRY + fs::symlink_metadata(path).unwrap().blocks() * 512).sum();
+        let expected: u64 = made.iter().map(|path| ENTRY_OVERHEAD_BYTES + fs::symlink_metadata(path).unwrap().blocks() * 512).sum();
         let root = Dir::open_ambient_dir(top.path(), ambient_authority()).unwrap();
         assert_eq!(measure(&root, &CancellationToken::new()).unwrap(), expected);
         let mut found = Vec::new();

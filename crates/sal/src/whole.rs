@@ -20,7 +20,7 @@ const MOST_SEARCHED: usize = 200_000;
 /// The maximum number of paths in an answer, as in an array of a script.
 const MOST_FOUND: usize = 9_000;
 /// The size of a copied piece, in bytes.
-const PIECE: usize = 256 << 10;
+const COPY_BYTES: usize = 256 << 10;
 
 impl View<'_> {
     /// Returns the paths of entries with a matching name.
@@ -188,7 +188,7 @@ impl View<'_> {
         }
         writer.set_len(0)?;
         self.space.take(&self.root, 0, self.token).map_err(FileError::Other)?;
-        let mut piece = vec![0; PIECE];
+        let mut piece = vec![0; COPY_BYTES];
         loop {
             unless_cancelled(self.token).map_err(FileError::Other)?;
             let read = reader.read(&mut piece)?;

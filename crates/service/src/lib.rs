@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-pub use away::{LITTLE, away};
+pub use away::{MAX_IN_PLACE_BYTES, away};
 
 /// A task that runs in rounds.
 pub trait Service: Send + 'static {
@@ -71,7 +71,7 @@ mod tests {
     static LOGS: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
     /// A pause that no test waits for.
-    const LONG: Duration = Duration::from_secs(3600);
+    const ENDLESS_PAUSE: Duration = Duration::from_secs(3600);
 
     /// Rounds that end as listed; the one after them cancels.
     struct Listed {
@@ -88,7 +88,7 @@ mod tests {
             self.at.lock().unwrap().push(Instant::now());
             self.rounds.pop_front().unwrap_or_else(|| {
                 self.shutdown.cancel();
-                Ok(LONG)
+                Ok(ENDLESS_PAUSE)
             })
         }
     }

@@ -9,17 +9,17 @@ use super::deadline::in_time;
 use super::error::Error;
 
 /// The most requests of one call, so that no call keeps Redis busy for long.
-pub(super) const LARGEST: usize = 128;
+pub(super) const MAX_REQUESTS: usize = 128;
 /// The most bytes and relations of a call with several requests. Redis needs about 6 ms for either.
-const HEAVIEST: Weight = Weight { bytes: 1024 * 1024, relations: 1000 };
+const MAX_WEIGHT: Weight = Weight { bytes: 1024 * 1024, relations: 1000 };
 /// Larger requests wait in a queue of their own, so that small ones do not wait for many of them.
-const SMALL: Weight = Weight { bytes: 64 * 1024, relations: 100 };
+const MAX_SMALL_WEIGHT: Weight = Weight { bytes: 64 * 1024, relations: 100 };
 
 /// Requests that arrive within this time go into one batch, because a round trip to Redis with one request costs as much as
 /// one with several. That holds only where many arrive; a lone request is sent at once.
 const WORTH_WAITING: Duration = Duration::from_micros(700);
 /// A batch waits for more requests only if at least this many are expected.
-const FEWEST: usize = 4;
+const MIN_EXPECTED_REQUESTS: usize = 4;
 /// The longest time that a request waits for others.
 const LONGEST_WAIT: Duration = Duration::from_millis(1);
 
@@ -35,12 +35,12 @@ pub struct Weight {
 impl Weight {
     /// Whether it is too heavy for a call with other requests.
     pub(super) fn is_heavy(&self) -> bool {
-        self.exceeds(HEAVIEST)
+        self.exceeds(MAX_WEIGHT)
     }
 
     /// Whether it waits in the queue of large requests.
     pub(super) fn is_large(&self) -> bool {
-        self.exceeds(SMALL)
+        self.exceeds(MAX_SMALL_WEIGHT)
     }
 
     fn exceeds(&self, most: Self) -> bool {
@@ -146,23 +146,23 @@ impl<R: Request, Answer: Send + 'static> Line<R, Answer> {
     /// Waits until there is a request to send. Returns false if no more will come.
     async fn fill(&mut self) -> bool {
         let before = self.waiting.len();
-        while self.waiting.len() < LARGEST
+        while self.waiting.len() < MAX_REQUESTS
             && let Ok(one) = self.requests.try_recv()
         {
             self.waiting.push_back(one);
         }
-        let left_over = !self.again.is_empty() || self.waiting.len() >= LARGEST;
+        let left_over = !self.again.is_empty() || self.waiting.len() >= MAX_REQUESTS;
         if left_over {
             self.arrivals.note(self.waiting.len() - before);
             return true;
         }
         let mut batch = Vec::from(std::mem::take(&mut self.waiting));
-        if batch.is_empty() && self.requests.recv_many(&mut batch, LARGEST).await == 0 {
+        if batch.is_empty() && self.requests.recv_many(&mut batch, MAX_REQUESTS).await == 0 {
             return false;
         }
-        let (enough, until) = (self.arrivals.expected(WORTH_WAITING).min(LARGEST / 4), Instant::now() + LONGEST_WAIT);
+        let (enough, until) = (self.arrivals.expected(WORTH_WAITING).min(MAX_REQUESTS / 4), Instant::now() + LONGEST_WAIT);
         while batch.len() < enough {
-            let more = LARGEST - batch.len();
+            let more = MAX_REQUESTS - batch.len();
             if !matches!(timeout_at(until, self.requests.recv_many(&mut batch, more)).await, Ok(1..)) {
                 self.arrivals.disappoint();
                 break;
@@ -183,7 +183,7 @@ impl<R: Request, Answer: Send + 'static> Line<R, Answer> {
             sum = [sum, one.weight].into_iter().sum();
             !sum.is_heavy()
         };
-        let many = line.iter().take(LARGEST).take_while(fits).count();
+        let many = line.iter().take(MAX_REQUESTS).take_while(fits).count();
         line.drain(..many.clamp(1, line.len())).collect()
     }
 }
@@ -215,6 +215,6 @@ impl Arrivals {
     /// The number of requests expected within `time`; zero if they are too few to be worth a wait.
     fn expected(&self, time: Duration) -> usize {
         let expected = (self.per_second * time.as_secs_f64()) as usize;
-        if expected < FEWEST { 0 } else { expected }
+        if expected < MIN_EXPECTED_REQUESTS { 0 } else { expected }
     }
 }

@@ -25,7 +25,7 @@ pub struct Clock {
 }
 
 /// A reading of Redis' clock that took longer is too inexact.
-const SLOW: Duration = Duration::from_millis(100);
+const MAX_READING_TIME: Duration = Duration::from_millis(100);
 
 /// Milliseconds since the first use of any clock in this process.
 fn passed() -> i64 {
@@ -51,7 +51,7 @@ impl Clock {
     pub(super) fn set(&self, theirs: Timestamp, took: Duration) -> bool {
         // When the answer arrived, Redis' clock was between `theirs` and `theirs + took`.
         let (now, may_be) = (self.now(), theirs..=theirs.plus(took));
-        if took > SLOW && self.set.load(Ordering::Relaxed) && may_be.contains(&now) {
+        if took > MAX_READING_TIME && self.set.load(Ordering::Relaxed) && may_be.contains(&now) {
             return false;
         }
         if !self.counts.load(Ordering::Relaxed) {

@@ -7,11 +7,11 @@ use crate::views::Maintenance;
 use hero_model::Timestamp;
 
 /// Jobs whose times are out of order by less than this are always found, in ms.
-const LITTLE: i64 = 1000;
+const TOLERATED_DISORDER_MILLIS: i64 = 1000;
 /// The suffix of a backward step's field among the time offsets, after the key of the index.
 const BACK: &str = ":back";
 /// The number of the newest hours that are checked.
-const HOURS: usize = 3;
+const CHECKED_HOURS: usize = 3;
 
 /// Backward steps of Redis' clock. After one, jobs enter the index of an hour with earlier times than some jobs before them. A list by time must
 /// then search further, by the length of the step.
@@ -21,7 +21,7 @@ impl Maintenance<'_> {
         let before = std::time::Instant::now();
         let (seconds, micros): (i64, i64) = self.0.commands.call(&redis::cmd("TIME")).await?;
         let set = self.0.clock.set(Timestamp::from_millis(seconds * 1000 + micros / 1000), before.elapsed());
-        if let Some(back) = self.0.clock.step_back().filter(|back| *back > LITTLE) {
+        if let Some(back) = self.0.clock.step_back().filter(|back| *back > TOLERATED_DISORDER_MILLIS) {
             match self.note_step_back(back).await {
                 Ok(hours) => {
                     if self.0.clock.has_noted(back) || hours > 0 {
@@ -40,7 +40,7 @@ impl Maintenance<'_> {
     pub async fn look_back(self) -> Result<(), Error> {
         let now = self.0.clock.now().hour();
         let hours = self.index_hours().await?;
-        for hour in hours.iter().rev().take(HOURS).filter(|hour| **hour >= now) {
+        for hour in hours.iter().rev().take(CHECKED_HOURS).filter(|hour| **hour >= now) {
             let newest = self.0.commands.call(redis::cmd("LINDEX").arg(self.0.keys.index_of_hour(hour)).arg(-1)).await;
             let newest: Text = self.0.unspoilt(newest)?;
             let Some(id) = newest.parse() else { continue };

@@ -14,10 +14,10 @@ use super::error::Error;
 use super::home::{Home, is_elsewhere};
 
 /// The time that an old connection may still take to answer after a new one has answered. After that it counts as broken.
-const PROOF: Duration = Duration::from_secs(1);
+const PROOF_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The part of the deadline that is left to callers when no node with the keys is found.
-const LEFT: Duration = Duration::from_millis(250);
+const TIME_LEFT_TO_CALLERS: Duration = Duration::from_millis(250);
 
 /// One multiplexed connection that reconnects for ever, with a deadline for every call.
 ///
@@ -129,7 +129,7 @@ impl Link {
                 return Err(error.into());
             }
             // The call is known to have done nothing. The caller learns that before its own deadline.
-            if timeout_at(until - LEFT, self.home.find_again(seen)).await.is_err() {
+            if timeout_at(until - TIME_LEFT_TO_CALLERS, self.home.find_again(seen)).await.is_err() {
                 return Err(error.into());
             }
         }
@@ -151,7 +151,7 @@ impl Link {
                 Ok::<String, Error>(ping.query_async(&mut fresh).await?)
             };
             let works = matches!(timeout(DEADLINE, works).await, Ok(Ok(_)));
-            let silent = works && timeout(PROOF, ping.query_async::<String>(&mut old)).await.is_err();
+            let silent = works && timeout(PROOF_TIMEOUT, ping.query_async::<String>(&mut old)).await.is_err();
             if silent && health.answered.load(Ordering::Relaxed) == before {
                 tracing::warn!("a connection to Redis swallows what is sent and a new one works; it is left");
                 home.renew(seen);

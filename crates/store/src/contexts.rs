@@ -94,14 +94,14 @@ pub struct Databases {
 }
 
 /// The number of databases that one pipeline reads.
-pub(super) const TOGETHER: usize = 100;
+pub(super) const DATABASES_PER_PIPELINE: usize = 100;
 
 impl Databases {
     /// Returns the contexts with these numbers, in the same order, as far as Redis has such databases. A context that cannot be read has an
     /// error of its own, because others may be readable.
     pub async fn contexts(&self, ids: &[ContextId]) -> Result<Vec<(ContextId, Result<Context, Error>)>, Error> {
         let mut contexts = Vec::with_capacity(ids.len());
-        for part in ids.chunks(TOGETHER) {
+        for part in ids.chunks(DATABASES_PER_PIPELINE) {
             let mut pipeline = Pipeline::new();
             for id in part {
                 let keys = crate::keys::Keys::standalone(*id);

@@ -36,9 +36,9 @@ pub enum Moment {
 }
 
 /// The most changes that wait in memory for a slow follower. A slower one reads Redis again.
-const IN_MEMORY: usize = 4096;
+const MAX_WAITING_CHANGES: usize = 4096;
 /// The number of changes read from Redis at a time.
-const PAGE: usize = 500;
+const CHANGES_PER_READ: usize = 500;
 
 impl Changes {
     pub(super) fn new(link: Arc<Link>, keys: &Keys) -> Self {
@@ -57,7 +57,7 @@ impl Changes {
             }
         }
         let (started, begun) = oneshot::channel();
-        let (sender, receiver) = broadcast::channel(IN_MEMORY);
+        let (sender, receiver) = broadcast::channel(MAX_WAITING_CHANGES);
         tokio::spawn(read(self.link.clone(), self.key.clone(), self.context, sender.clone(), started));
         in_time(async { begun.await.unwrap_or(Err(Error::Closed)) }).await?;
         *live = Some(sender);
@@ -115,7 +115,7 @@ async fn serve(
     }
     while sender.receiver_count() > 0 {
         let mut xread = redis::cmd("XREAD");
-        xread.arg("BLOCK").arg(1000).arg("COUNT").arg(PAGE).arg("STREAMS").arg(key).arg(&at);
+        xread.arg("BLOCK").arg(1000).arg("COUNT").arg(CHANGES_PER_READ).arg("STREAMS").arg(key).arg(&at);
         let reading = xread.query_async::<Option<Vec<(Vec<u8>, Vec<Entry>)>>>(&mut connection);
         let reply = tokio::time::timeout(Duration::from_secs(5), reading).await;
         *last = Some(at.clone());
@@ -315,8 +315,8 @@ impl Follower {
                 let from = self.last.clone();
                 // The rest of an entry that was returned in part comes first.
                 let start = if from.contains(PART) { entry_of(&from).to_owned() } else { format!("({from}") };
-                let entries = self.store.events().range(&start, PAGE).await?;
-                self.behind = entries.len() == PAGE;
+                let entries = self.store.events().range(&start, CHANGES_PER_READ).await?;
+                self.behind = entries.len() == CHANGES_PER_READ;
                 if let Some((id, _)) = entries.last() {
                     // Entries of other programs are skipped.
                     self.last.clone_from(id);

@@ -13,7 +13,7 @@ use crate::views::Maintenance;
 use hero_model::{ContextId, Timestamp};
 
 /// A library that was not called for this long belongs to no living server: a server calls a function every second.
-const ABANDONED: Duration = Duration::from_secs(600);
+const ABANDONED_AFTER: Duration = Duration::from_secs(600);
 
 /// A function of the library, named after its file.
 pub(super) struct Function(pub(super) &'static str);
@@ -165,7 +165,7 @@ impl Maintenance<'_> {
         let mut gone = 0;
         for name in names.filter(|name| *name != LIBRARY.name) {
             let idle: Result<i64, Error> = self.0.commands.call(redis::cmd("FCALL_RO").arg(format!("{name}_idle")).arg(0)).await;
-            if idle.is_ok_and(|idle| u128::try_from(idle).is_ok_and(|idle| idle >= ABANDONED.as_millis())) {
+            if idle.is_ok_and(|idle| u128::try_from(idle).is_ok_and(|idle| idle >= ABANDONED_AFTER.as_millis())) {
                 let _: () = self.0.commands.call(redis::cmd("FUNCTION").arg("DELETE").arg(&name)).await?;
                 tracing::info!(library = %name, "took away the functions of a version that no server uses any more");
                 gone += 1;

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use super::list::COMPARED;
+use super::list::MAX_COMPARED_BYTES;
 use super::{Error, filter};
 use crate::views::Jobs;
 use hero_model::{Job, JobFilter, JobId};
@@ -32,13 +32,13 @@ struct Entry {
 }
 
 /// The time for which read fields are used. After that, a foreign actor may have added the type or group of the job.
-const KEPT: Duration = Duration::from_secs(1);
+const FIELDS_LIFETIME: Duration = Duration::from_secs(1);
 /// The longest time to wait while another follower reads the same fields. After that, each follower reads for itself.
-const SHARED: Duration = Duration::from_millis(100);
+const MAX_SHARED_WAIT: Duration = Duration::from_millis(100);
 /// The most jobs that are kept.
-const MOST: usize = 4096;
+const MAX_JOBS: usize = 4096;
 /// The most bytes that are kept.
-const BYTES: usize = 16 * 1024 * 1024;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// The fields of jobs that filters compare. An event carries the status itself.
 const FIELDS: [&str; 7] = ["script_type", "caller_id", "group", "name", "parent_id", "labels", "created_at"];
 
@@ -51,7 +51,7 @@ impl Default for FilterCache {
 impl FilterCache {
     /// Returns the exclusive right to read some fields, if it becomes free soon.
     async fn turn(&self, fields: Fields) -> Option<tokio::sync::MutexGuard<'_, ()>> {
-        tokio::time::timeout(SHARED, self.reading[fields].lock()).await.ok()
+        tokio::time::timeout(MAX_SHARED_WAIT, self.reading[fields].lock()).await.ok()
     }
 
     fn kept(&self) -> MutexGuard<'_, CachedJobs> {
@@ -61,7 +61,7 @@ impl FilterCache {
     /// Moves the jobs that were read a moment ago from `missing` to `found`.
     fn find(&self, fields: Fields, missing: &mut Vec<JobId>, found: &mut BTreeMap<JobId, Option<Arc<Job>>>) {
         let (kept, now) = (self.kept(), Instant::now());
-        missing.retain(|id| match kept.jobs.get(&(fields, id.clone())).filter(|entry| now.duration_since(entry.read) < KEPT) {
+        missing.retain(|id| match kept.jobs.get(&(fields, id.clone())).filter(|entry| now.duration_since(entry.read) < FIELDS_LIFETIME) {
             Some(entry) => {
                 found.insert(id.clone(), entry.job.clone());
                 false
@@ -72,7 +72,7 @@ impl FilterCache {
 
     fn keep(&self, fields: Fields, entries: Vec<(JobId, Entry)>, bytes: usize) {
         let mut kept = self.kept();
-        if kept.jobs.len() + entries.len() > MOST || kept.bytes + bytes > BYTES {
+        if kept.jobs.len() + entries.len() > MAX_JOBS || kept.bytes + bytes > MAX_BYTES {
             *kept = CachedJobs::default();
         }
         kept.bytes += bytes;
@@ -98,7 +98,7 @@ impl Jobs<'_> {
                 return Ok(found);
             }
             let read = Instant::now();
-            let (parts, bytes) = self.first_parts(&missing, &names, COMPARED).await?;
+            let (parts, bytes) = self.first_parts(&missing, &names, MAX_COMPARED_BYTES).await?;
             let ids: Vec<JobId> = missing.drain(..parts.len()).collect();
             let fresh: Vec<(JobId, Entry)> =
                 ids.into_iter().zip(parts).map(|(id, part)| (id, Entry { read, job: part.map(Arc::new) })).collect();

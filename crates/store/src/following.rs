@@ -9,10 +9,10 @@ use super::{Error, Inner};
 use hero_model::JobId;
 
 /// The most relations that are followed, as in `cycles.lua`. A relation to a job that was met before costs a tenth.
-const MOST: usize = 4000;
-const OF_ONE: usize = 10;
+const MAX_FOLLOWED: usize = 4000;
+const COST_OF_RELATION: usize = 10;
 /// The approximate number of jobs that one call reads.
-const AT_ONCE: usize = 64;
+const JOBS_PER_CALL: usize = 64;
 
 /// The result of following relations.
 pub(super) enum Followed {
@@ -51,9 +51,9 @@ impl Graph {
 impl Inner {
     /// Follows the relations of jobs that are about to be created.
     pub(super) async fn follow(&self, jobs: &[NewJob]) -> Result<Followed, Error> {
-        let mut following = Following { store: self, left: MOST * OF_ONE, revision: None };
+        let mut following = Following { store: self, left: MAX_FOLLOWED * COST_OF_RELATION, revision: None };
         let followed = following.follow(jobs).await;
-        self.relation_budget.pay(u32::try_from((MOST * OF_ONE - following.left) / OF_ONE).unwrap_or(u32::MAX));
+        self.relation_budget.pay(u32::try_from((MAX_FOLLOWED * COST_OF_RELATION - following.left) / COST_OF_RELATION).unwrap_or(u32::MAX));
         Ok(match followed? {
             None => Followed::Tangled,
             Some(ids) if !ids.is_empty() => Followed::Cycle(ids),
@@ -148,12 +148,12 @@ impl Following<'_> {
     async fn read(&mut self, asked: &[(RelationKind, JobId)]) -> Result<Option<Vec<Relations>>, Error> {
         let mut all = Vec::with_capacity(asked.len());
         while all.len() < asked.len() || self.revision.is_none() {
-            let some = &asked[all.len()..asked.len().min(all.len() + AT_ONCE)];
-            let Some(left) = self.left.checked_sub(some.len() * OF_ONE) else { return Ok(None) };
-            let (revision, answers) = self.store.read_relations(some, left / OF_ONE).await?;
+            let some = &asked[all.len()..asked.len().min(all.len() + JOBS_PER_CALL)];
+            let Some(left) = self.left.checked_sub(some.len() * COST_OF_RELATION) else { return Ok(None) };
+            let (revision, answers) = self.store.read_relations(some, left / COST_OF_RELATION).await?;
             self.revision.get_or_insert(revision);
             // The jobs without an answer are requested again.
-            self.left = left + (some.len() - answers.len().min(some.len())) * OF_ONE;
+            self.left = left + (some.len() - answers.len().min(some.len())) * COST_OF_RELATION;
             for answer in answers {
                 match answer {
                     Some(relations) => all.push(relations),

@@ -12,7 +12,7 @@ use super::error::Error;
 use super::{Inner, Store};
 
 /// The time limit of a connection and of a command.
-const WHOLE: Duration = Duration::from_secs(5);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Runs a command and returns its reply, unless the reply is too large.
 ///
@@ -119,7 +119,7 @@ impl GrantedRedis {
             return Ok((connection.clone(), true));
         }
         let silent = |why: String| NotGranted::Silent(self.shown.clone(), why);
-        let config = AsyncConnectionConfig::new().set_connection_timeout(Some(WHOLE)).set_response_timeout(Some(WHOLE));
+        let config = AsyncConnectionConfig::new().set_connection_timeout(Some(REQUEST_TIMEOUT)).set_response_timeout(Some(REQUEST_TIMEOUT));
         let connected = self.client.get_multiplexed_async_connection_with_config(&config).await;
         let mut connection = connected.map_err(|error| silent(error.to_string()))?;
         // The check runs with each new connection, because another server may have taken the place of the first.

@@ -8,16 +8,16 @@ use super::seen::{LISTS, Seen, list_of};
 use hero_model::JobId;
 
 /// The most jobs, relations and bytes that Redis stores at once, within some milliseconds.
-const AT_ONCE: (usize, Weight) = (64, Weight { bytes: 128 * 1024, relations: 100 });
+const MAX_PER_CALL: (usize, Weight) = (64, Weight { bytes: 128 * 1024, relations: 100 });
 /// Larger groups are staged in slices of this size.
-const SLICE: (usize, Weight) = (24, Weight { bytes: 128 * 1024, relations: 100 });
+const MAX_SLICE: (usize, Weight) = (24, Weight { bytes: 128 * 1024, relations: 100 });
 /// The number of jobs that one call enters into the lists of the jobs for which they wait.
-const LINKED_AT_ONCE: usize = 64;
+const JOBS_PER_LINK_CALL: usize = 64;
 
 /// Whether one call can store the jobs.
 pub(super) fn fits_at_once(jobs: &[NewJob]) -> bool {
     let Weight { bytes, relations } = jobs.iter().map(NewJob::weight).sum();
-    jobs.len() <= AT_ONCE.0 && bytes <= AT_ONCE.1.bytes && relations <= AT_ONCE.1.relations
+    jobs.len() <= MAX_PER_CALL.0 && bytes <= MAX_PER_CALL.1.bytes && relations <= MAX_PER_CALL.1.relations
 }
 
 /// A group of jobs that are about to be stored in one step.
@@ -137,7 +137,7 @@ impl<'g> Group<'g> {
         let mut sum = Weight::default();
         while let Some(job) = self.jobs.get(to) {
             sum = [sum, job.weight()].into_iter().sum();
-            if to > from && (to - from >= SLICE.0 || sum.bytes > SLICE.1.bytes || sum.relations > SLICE.1.relations) {
+            if to > from && (to - from >= MAX_SLICE.0 || sum.bytes > MAX_SLICE.1.bytes || sum.relations > MAX_SLICE.1.relations) {
                 break;
             }
             to += 1;
@@ -169,8 +169,8 @@ impl<'g> Group<'g> {
         }
         let (mut texts, mut text, mut many) = (Vec::new(), String::new(), 0);
         for ((what, other), waiting) in lists {
-            for some in waiting.chunks(LINKED_AT_ONCE) {
-                if many + some.len() > LINKED_AT_ONCE {
+            for some in waiting.chunks(JOBS_PER_LINK_CALL) {
+                if many + some.len() > JOBS_PER_LINK_CALL {
                     texts.push(std::mem::take(&mut text));
                     many = 0;
                 }

@@ -45,9 +45,9 @@ struct Cluster {
 }
 
 /// The time limit of a node to name the owner of the slot. After that the next node is asked.
-const ASK: Duration = Duration::from_secs(1);
+const ASK_TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause when no node knows a new owner yet.
-const PAUSE: Duration = Duration::from_millis(50);
+const RETRY_DELAY: Duration = Duration::from_millis(50);
 
 impl Home {
     /// Returns the home in a Redis that is no cluster.
@@ -126,7 +126,7 @@ impl Home {
             return;
         }
         if !self.look(cluster).await {
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(RETRY_DELAY).await;
         }
         cluster.looks.fetch_add(1, Ordering::AcqRel);
     }
@@ -187,7 +187,7 @@ impl Cluster {
             let slots = redis::cmd("CLUSTER").arg("SLOTS").query_async(&mut connection).await?;
             Ok::<_, Error>(HashSlots::read(slots, &asked_at))
         };
-        timeout(ASK, asking).await.ok()?.ok()
+        timeout(ASK_TIMEOUT, asking).await.ok()?.ok()
     }
 }
 

@@ -14,7 +14,7 @@ use crate::views::{Health, Queues};
 use hero_model::ScriptType;
 
 /// A system that refuses a connection does so within this time.
-const REFUSAL: Duration = Duration::from_millis(500);
+const REFUSAL_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Counters of a script type, as the functions keep them.
 pub type Counters = BTreeMap<String, u64>;
@@ -84,7 +84,7 @@ impl Health<'_> {
                 _ => Ok(()),
             }
         };
-        let refused = tokio::time::timeout(REFUSAL, connecting).await.ok()?.err()?;
+        let refused = tokio::time::timeout(REFUSAL_TIMEOUT, connecting).await.ok()?.err()?;
         Some(match refused.kind() {
             io::ErrorKind::ConnectionRefused => format!("nobody listens on {address}"),
             io::ErrorKind::NotFound => format!("there is no socket {address}"),

@@ -281,7 +281,7 @@ impl Store {
             logged_keys: spoilt::LoggedKeys::default(),
             filter_cache: filter_cache::FilterCache::default(),
             runner_types: runner_types::RunnerTypes::default(),
-            readers: tokio::sync::Semaphore::new(functions::READERS),
+            readers: tokio::sync::Semaphore::new(functions::MAX_LONG_READERS),
             releases: tokio::sync::Notify::new(),
         });
         let store = Self(inner);

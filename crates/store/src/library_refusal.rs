@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// After a library could not be loaded, scripts replace it for this long.
-const LASTS: Duration = Duration::from_secs(10);
+const REFUSAL_LIFETIME: Duration = Duration::from_secs(10);
 
 /// The time since which a Redis refuses to load the library, if it does, and the log messages about it so far.
 #[derive(Default)]
@@ -17,7 +17,7 @@ pub(super) struct LibraryRefusal {
 
 impl LibraryRefusal {
     pub(super) fn lasts(&self) -> bool {
-        self.since.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).is_some_and(|since| since.elapsed() < LASTS)
+        self.since.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).is_some_and(|since| since.elapsed() < REFUSAL_LIFETIME)
     }
 
     /// Records that Redis refuses the library. The log says so once until Redis takes it again.

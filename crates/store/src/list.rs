@@ -13,24 +13,24 @@ use page_start::PageStart;
 use times::Times;
 
 /// The most jobs that are checked in vain for one page.
-const LOOKED_AT: usize = 20_000;
+const MAX_CHECKED_IN_VAIN: usize = 20_000;
 /// The number of jobs that one call checks.
-const STRIDE: usize = 1024;
+const JOBS_PER_CALL: usize = 1024;
 /// The longest time for which jobs are checked in vain for one page: a page with few jobs, or none, is better than a late one.
-const LOOKED_FOR: Duration = Duration::from_millis(25);
+const MAX_TIME_IN_VAIN: Duration = Duration::from_millis(25);
 /// The time limit applies if fewer than one in this many checked jobs pass.
-const FEW: usize = 8;
+const FEW_PASS_RATIO: usize = 8;
 /// Reading an empty hour counts as checking this many jobs. Foreign programs may have listed any number of hours.
 const EMPTY_HOUR: usize = 32;
 /// The most jobs read at a time.
-const CHUNK: usize = 128;
+const MAX_JOBS_PER_READ: usize = 128;
 /// The fewest jobs read at a time after the first ones, even if the page needs fewer: jobs that pass the functions may fail the whole
 /// filter.
-const CHUNK_AT_LEAST: usize = 32;
+const MIN_JOBS_PER_READ: usize = 32;
 /// The most bytes of compared fields that are read at once if they are too long to be read with the other fields.
-const COMPARED_AT_ONCE: usize = 16 * 1024 * 1024;
+const MAX_COMPARED_BYTES_PER_READ: usize = 16 * 1024 * 1024;
 /// A filter ignores longer values, in bytes. Jobs created by hero have none.
-pub(super) const COMPARED: usize = 1024 * 1024;
+pub(super) const MAX_COMPARED_BYTES: usize = 1024 * 1024;
 
 /// A page under construction.
 struct Page {
@@ -63,13 +63,13 @@ impl Page {
 
     /// The number of candidates to look for.
     fn wanted(&self) -> usize {
-        self.limit.clamp(CHUNK_AT_LEAST, CHUNK)
+        self.limit.clamp(MIN_JOBS_PER_READ, MAX_JOBS_PER_READ)
     }
 
     /// Records that this many jobs were checked since a time, and how many of them came into the page.
     fn looked(&mut self, jobs: usize, came: usize, since: Instant) {
         self.looked_at += jobs;
-        if came * FEW < jobs {
+        if came * FEW_PASS_RATIO < jobs {
             self.in_vain += since.elapsed();
         }
     }
@@ -78,8 +78,8 @@ impl Page {
     fn is_over(&self) -> bool {
         let in_vain = self.looked_at - self.jobs.len().min(self.looked_at);
         // The first checks are made in any case, however slow Redis is.
-        let long = in_vain > STRIDE && self.in_vain >= LOOKED_FOR;
-        self.limit == 0 || self.comparing == 0 || in_vain >= LOOKED_AT || long
+        let long = in_vain > JOBS_PER_CALL && self.in_vain >= MAX_TIME_IN_VAIN;
+        self.limit == 0 || self.comparing == 0 || in_vain >= MAX_CHECKED_IN_VAIN || long
     }
 
     fn ends(self, next: Option<PageStart>) -> JobPage {
@@ -117,7 +117,8 @@ impl Jobs<'_> {
             Some(Ok(start)) => Some(start),
             Some(Err(())) => return Ok(None),
         };
-        let mut page = Page { jobs: Vec::new(), limit, bytes, comparing: COMPARED_AT_ONCE, read: 0, looked_at: 0, in_vain: Duration::ZERO };
+        let mut page =
+            Page { jobs: Vec::new(), limit, bytes, comparing: MAX_COMPARED_BYTES_PER_READ, read: 0, looked_at: 0, in_vain: Duration::ZERO };
         let times = Times::of(self.0, filter).await?;
         let search = Search { filter, fields: filter::fields(filter), conditions: filter::conditions(filter), times };
         let has_own = |status: &Status| !matches!(status, Status::Finished | Status::WaitingForPrerequisites);
@@ -157,16 +158,16 @@ impl Jobs<'_> {
         loop {
             let (began, before) = (Instant::now(), page.jobs.len());
             let found = if status == Status::Error {
-                self.find_failed(from.as_ref(), &search.times.everywhere(), STRIDE, page.wanted(), &search.conditions).await?
+                self.find_failed(from.as_ref(), &search.times.everywhere(), JOBS_PER_CALL, page.wanted(), &search.conditions).await?
             } else {
-                self.find_open(status.as_str(), from.as_ref(), page.limit.max(CHUNK_AT_LEAST), &search.conditions).await?
+                self.find_open(status.as_str(), from.as_ref(), page.limit.max(MIN_JOBS_PER_READ), &search.conditions).await?
             };
             let Some(OfStatus { jobs, next }) = found else { break };
             let jobs: Vec<(PageStart, JobId)> = jobs.into_iter().map(|since| (PageStart::Since(since.clone()), since.1)).collect();
             if let Some(behind) = self.fill(page, &jobs, search).await? {
                 return Ok(Filled::Done(Some(behind)));
             }
-            page.looked(if next.is_some() { STRIDE } else { jobs.len() }, page.jobs.len() - before, began);
+            page.looked(if next.is_some() { JOBS_PER_CALL } else { jobs.len() }, page.jobs.len() - before, began);
             match next {
                 Some(next) if !page.is_over() => from = Some(next),
                 next => return Ok(Filled::Done(next.map(PageStart::Since))),
@@ -194,7 +195,7 @@ impl Jobs<'_> {
             }
             while end > 0 {
                 let (began, before) = (Instant::now(), page.jobs.len());
-                let found = self.find(&hour, end, STRIDE, page.wanted(), &search.conditions).await?;
+                let found = self.find(&hour, end, JOBS_PER_CALL, page.wanted(), &search.conditions).await?;
                 let jobs: Vec<(PageStart, JobId)> =
                     found.jobs.into_iter().map(|(position, id)| (PageStart::Hour(hour.clone(), position + 1), id)).collect();
                 if let Some(behind) = self.fill(page, &jobs, search).await? {
@@ -225,7 +226,7 @@ impl Jobs<'_> {
                 return Ok(Some(next.clone()));
             }
             // The first jobs usually fill the page.
-            let most = if page.read == 0 { page.limit } else { page.limit.max(CHUNK_AT_LEAST) };
+            let most = if page.read == 0 { page.limit } else { page.limit.max(MIN_JOBS_PER_READ) };
             let wanted: Vec<JobId> = rest.iter().take(most).map(|(_, id)| id.clone()).collect();
             let summaries = self.summaries(&wanted).await?;
             page.read += summaries.len();
@@ -234,7 +235,7 @@ impl Jobs<'_> {
             let cut: Vec<JobId> = summaries.iter().flatten().filter(|job| is_cut(job)).map(|job| job.job_id.clone()).collect();
             let mut compared: Vec<Option<Job>> = Vec::with_capacity(cut.len());
             while compared.len() < cut.len() && page.comparing > 0 {
-                let (parts, bytes) = self.first_parts(&cut[compared.len()..], &search.fields, COMPARED).await?;
+                let (parts, bytes) = self.first_parts(&cut[compared.len()..], &search.fields, MAX_COMPARED_BYTES).await?;
                 compared.extend(parts);
                 page.comparing = page.comparing.saturating_sub(bytes);
             }

@@ -9,9 +9,9 @@ use crate::views::Jobs;
 use hero_model::{JobId, LogLevel};
 
 /// The approximate number of lines that are kept of a job.
-const LINES: usize = 10_000;
+const KEPT_LINES: usize = 10_000;
 /// The time for which the log of a vanished job is kept.
-const AT_MOST: Duration = Duration::from_secs(8 * 24 * 3600);
+const MAX_RETENTION: Duration = Duration::from_secs(8 * 24 * 3600);
 
 impl Jobs<'_> {
     /// Appends lines to the log of a job, and returns the id of the last one, if there is one. The log is kept as long as the job.
@@ -24,14 +24,14 @@ impl Jobs<'_> {
                 .arg(&key)
                 .arg("MAXLEN")
                 .arg("~")
-                .arg(LINES)
+                .arg(KEPT_LINES)
                 .arg("*")
                 .arg("level")
                 .arg(level.as_str())
                 .arg("text")
                 .arg(text);
         }
-        pipeline.cmd("EXPIRE").arg(&key).arg(AT_MOST.as_secs()).ignore();
+        pipeline.cmd("EXPIRE").arg(&key).arg(MAX_RETENTION.as_secs()).ignore();
         Ok(self.0.commands.pipeline::<Vec<String>>(&pipeline).await?.pop())
     }
 

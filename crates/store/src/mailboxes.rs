@@ -19,7 +19,7 @@ const ENVELOPE_SECONDS: u64 = 3600;
 /// The lifetime of a receipt, in seconds.
 const RECEIPT_SECONDS: u64 = 600;
 /// The most envelopes for one node.
-const MOST: u64 = 10_000;
+const MAX_ENVELOPES: u64 = 10_000;
 /// A ping finds room only with fewer envelopes than this, so that pings do not delay others.
 const MOST_BESIDE_PINGS: u64 = 100;
 
@@ -43,7 +43,7 @@ impl Mailboxes {
 
     /// Puts an envelope for a node, and replaces one with the same nonce. Returns whether there was room.
     pub async fn put(&self, whom: &str, nonce: &str, envelope: &str) -> Result<bool, Error> {
-        self.put_within(whom, nonce, envelope, MOST).await
+        self.put_within(whom, nonce, envelope, MAX_ENVELOPES).await
     }
 
     /// Puts a temporary envelope, only if few are there. The sender takes it back.

@@ -7,9 +7,9 @@ use super::{Error, Inner};
 use crate::views::Health;
 
 /// The number of members read at a time.
-const PAGE: usize = 1000;
+const MEMBERS_PER_READ: usize = 1000;
 /// The most members of a set that are read for a list: foreign programs may add any number.
-const MOST: usize = 20_000;
+const MAX_MEMBERS: usize = 20_000;
 
 impl Inner {
     /// Returns the members of a set, each once: all of them, unless there are more than 20,000. A set that another program has spoilt
@@ -20,7 +20,7 @@ impl Inner {
             let page: Vec<Text>;
             (cursor, page) = self.page_of(set, cursor).await?;
             members.extend(page.into_iter().filter_map(|member| member.0));
-            if cursor == 0 || members.len() >= MOST {
+            if cursor == 0 || members.len() >= MAX_MEMBERS {
                 return Ok(members);
             }
         }
@@ -28,12 +28,12 @@ impl Inner {
 
     /// Returns about a thousand members of a set, and the next cursor; 0 is the end.
     pub(super) async fn page_of<T: redis::FromRedisValue>(&self, set: &str, cursor: u64) -> Result<(u64, Vec<T>), Error> {
-        self.unspoilt(self.commands.call(redis::cmd("SSCAN").arg(set).arg(cursor).arg("COUNT").arg(PAGE)).await)
+        self.unspoilt(self.commands.call(redis::cmd("SSCAN").arg(set).arg(cursor).arg("COUNT").arg(MEMBERS_PER_READ)).await)
     }
 
     /// Returns about a thousand fields of a hash and their values, and the next cursor; 0 is the end.
     pub(super) async fn fields_of(&self, hash: &str, cursor: u64) -> Result<(u64, Vec<(Text, Text)>), Error> {
-        self.unspoilt(self.commands.call(redis::cmd("HSCAN").arg(hash).arg(cursor).arg("COUNT").arg(PAGE)).await)
+        self.unspoilt(self.commands.call(redis::cmd("HSCAN").arg(hash).arg(cursor).arg("COUNT").arg(MEMBERS_PER_READ)).await)
     }
 
     /// Returns the recorded time offsets of jobs, by index: all of them, unless there are more than 20,000.
@@ -43,7 +43,7 @@ impl Inner {
             let page: Vec<(Text, Text)>;
             (cursor, page) = self.fields_of(&self.keys.time_offsets(), cursor).await?;
             noted.extend(page.into_iter().filter_map(|(field, text)| Some((field.0?, text))));
-            if cursor == 0 || noted.len() >= MOST {
+            if cursor == 0 || noted.len() >= MAX_MEMBERS {
                 return Ok(noted);
             }
         }
@@ -62,8 +62,8 @@ impl Health<'_> {
         sizes.cmd("HLEN").arg(keys.time_offsets());
         let read: Vec<String> = sets.into_iter().chain([keys.time_offsets()]).collect();
         let sizes: Vec<usize> = self.0.each_unspoilt(&read, &mut sizes).await?;
-        let overfull = read.iter().zip(sizes).filter(|(_, size)| *size > MOST);
-        let words = |(set, _)| format!("{set} has more than {MOST} members, so lists leave some out; somebody else writes into it");
+        let overfull = read.iter().zip(sizes).filter(|(_, size)| *size > MAX_MEMBERS);
+        let words = |(set, _)| format!("{set} has more than {MAX_MEMBERS} members, so lists leave some out; somebody else writes into it");
         Ok(overfull.map(words).collect())
     }
 }

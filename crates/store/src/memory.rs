@@ -13,14 +13,14 @@ pub(super) struct Memory {
 }
 
 /// The approximate number of bytes that a job costs Redis besides its fields.
-const JOB: usize = 800;
+const JOB_OVERHEAD_BYTES: usize = 800;
 
 impl Memory {
     /// Adds the jobs that a call is about to store.
     pub(super) fn add(&self, jobs: usize, call: &redis::Cmd) {
         let bytes = |argument| if let redis::Arg::Simple(bytes) = argument { <[u8]>::len(bytes) } else { 0 };
         let bytes: usize = call.args_iter().map(bytes).sum();
-        self.stored.fetch_add((jobs * JOB + bytes) as u64, Ordering::Relaxed);
+        self.stored.fetch_add((jobs * JOB_OVERHEAD_BYTES + bytes) as u64, Ordering::Relaxed);
     }
 
     /// The approximate share of the memory that is in use; 0 if there is no limit.

@@ -8,15 +8,15 @@ use crate::views::Messages;
 use hero_model::{MessageKey, MessageList, MessageStatus};
 
 /// The most nodes whose outgoing messages are listed.
-const NODES: usize = 16;
+const MAX_NODES: usize = 16;
 /// The most elements before a page that are read to find its beginning. A list is shorter, unless other programs fill it.
 const MOST_BEFORE: usize = 30_000;
 /// The number of elements after a page that are searched for the name with which the next page begins.
-const AHEAD: usize = 64;
+const SEARCHED_AHEAD: usize = 64;
 /// The most messages of a status that are listed, as in `messages.lua`.
 const MOST_LISTED: usize = 10_000;
 /// The number of entries of the same millisecond that are read again at first, because earlier pages had them.
-const SAME: usize = 64;
+const REREAD_ENTRIES: usize = 64;
 
 /// Names of messages in a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Messages<'_> {
         let sought = from.first.filter(|_| from.position <= MOST_BEFORE);
         let before = sought.map_or(0, |_| from.position);
         let skipped = from.position - before;
-        let Some(elements) = self.elements_of(list, skipped, before + limit + AHEAD).await? else { return Ok(None) };
+        let Some(elements) = self.elements_of(list, skipped, before + limit + SEARCHED_AHEAD).await? else { return Ok(None) };
         let start = sought.map_or(0, |first| place_of(&elements, first, before));
         let end = elements.len().min(start + limit);
         let ahead = &elements[end..];
@@ -102,7 +102,7 @@ impl Messages<'_> {
         let key = self.0.keys.messages_of(status);
         let from = from.unwrap_or(StatusCursor::FIRST);
         let last = from.key.to_string();
-        let (mut most, longest) = (limit + SAME, limit + MOST_LISTED);
+        let (mut most, longest) = (limit + REREAD_ENTRIES, limit + MOST_LISTED);
         let (mut entries, mut is_full) = loop {
             let mut entries = self.entries_from(&key, from.since.to_string(), most).await?;
             let is_full = entries.len() >= most;
@@ -182,7 +182,7 @@ impl Messages<'_> {
         if list == MessageList::In {
             return Ok(vec![Names::List(keys.msg_in())]);
         }
-        let nodes = self.0.commands.call(redis::cmd("ZRANGE").arg(keys.nodes()).arg(0).arg(NODES - 1)).await;
+        let nodes = self.0.commands.call(redis::cmd("ZRANGE").arg(keys.nodes()).arg(0).arg(MAX_NODES - 1)).await;
         let nodes: Vec<Text> = self.0.unspoilt(nodes)?;
         let mut places: Vec<Names> = nodes.into_iter().filter_map(|node| node.0).map(|node| Names::List(keys.sending(&node))).collect();
         places.extend([Names::Set(keys.resting()), Names::List(keys.msg_out())]);

@@ -9,9 +9,9 @@ use hero_service::away;
 
 /// The most messages that are read to find the places of awaited results, and (below) the most in one pipeline.
 const MOST_AWAITED: usize = 10_000;
-const TOGETHER: usize = 1000;
+const MESSAGES_PER_PIPELINE: usize = 1000;
 /// The time after which other nodes send the messages of a silent node, in ms, as in `tend_messages.lua`.
-const SILENT: i64 = 10_000;
+const SILENT_AFTER_MILLIS: i64 = 10_000;
 
 /// A message as it is stored in its hash, with the fields that only the message loops use.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,7 +85,7 @@ impl Messages<'_> {
         let names: Vec<Text> = self.0.unspoilt(self.0.commands.call(&range).await)?;
         let names: Vec<MessageKey> = names.iter().filter_map(Text::parse).collect();
         let mut places = BTreeSet::new();
-        for part in names.chunks(TOGETHER) {
+        for part in names.chunks(MESSAGES_PER_PIPELINE) {
             let keys: Vec<String> = part.iter().map(|name| self.0.keys.message(name.caller_id, name.message_id)).collect();
             let mut pipeline = redis::pipe();
             for key in &keys {
@@ -120,7 +120,7 @@ impl Messages<'_> {
     /// Returns the names of servers that sent messages of this context just now: the name of the node, `-`, and a part that tells its
     /// servers apart.
     pub async fn sending_nodes(self) -> Result<Vec<String>, Error> {
-        let since = self.0.clock.now().as_millis() - SILENT;
+        let since = self.0.clock.now().as_millis() - SILENT_AFTER_MILLIS;
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.0.keys.nodes()).arg(since).arg("+inf").arg("BYSCORE");
         let names: Vec<Text> = self.0.unspoilt(self.0.commands.call(&range).await)?;

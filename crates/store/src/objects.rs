@@ -10,7 +10,7 @@ use hero_model::{Index, Json, Name, ObjectId, SortKey, StoredObject};
 /// The prefix of a field's name in the hash of a collection, if the field has an index.
 const INDEX: &str = "index:";
 /// The byte that ends the key of a value in an entry of an index.
-const END: u8 = 0;
+const KEY_END: u8 = 0;
 
 /// The keys of the indexed fields of one object.
 pub type IndexEntries = BTreeMap<String, Vec<SortKey>>;
@@ -79,7 +79,7 @@ impl EntryRange {
 
 /// Returns the key of the value in an entry of an index.
 pub fn key_of_entry(entry: &[u8]) -> SortKey {
-    SortKey::from_bytes(entry.split(|byte| *byte == END).next().unwrap_or_default())
+    SortKey::from_bytes(entry.split(|byte| *byte == KEY_END).next().unwrap_or_default())
 }
 
 /// Appends field and key of each entry to a call.

@@ -22,12 +22,12 @@ pub struct Pace {
 }
 
 /// The longest pause of a walk that finds the keys of other programs.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_WALK_PAUSE: Duration = Duration::from_secs(60);
 
 impl Pace {
     /// Returns a pace whose first walk is due at once.
     pub fn new() -> Self {
-        Self::up_to(LONGEST)
+        Self::up_to(MAX_WALK_PAUSE)
     }
 
     /// Like [`Self::new`], but with this longest pause.

@@ -14,7 +14,7 @@ pub struct Peek {
 }
 
 /// The time after which Redis ends a peek.
-const BLOCK: Duration = Duration::from_secs(5);
+const BLOCK_TIME: Duration = Duration::from_secs(5);
 
 impl Peek {
     /// Returns a peek that connects at its first use.
@@ -31,8 +31,8 @@ impl Peek {
             None => self.store.0.commands.blocking().await?,
         };
         let mut peek = redis::cmd("BLMOVE");
-        peek.arg(queue).arg(queue).arg("RIGHT").arg("RIGHT").arg(BLOCK.as_secs());
-        let limit = BLOCK + Duration::from_secs(2);
+        peek.arg(queue).arg(queue).arg("RIGHT").arg("RIGHT").arg(BLOCK_TIME.as_secs());
+        let limit = BLOCK_TIME + Duration::from_secs(2);
         let peeking = tokio::time::timeout(limit, peek.query_async(&mut connection)).await;
         let peeked: Result<Option<Vec<u8>>, Error> = match peeking {
             Ok(peeked) => peeked.map_err(Error::from),

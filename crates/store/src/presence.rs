@@ -12,13 +12,13 @@ pub const PRESENCE: Duration = Duration::from_secs(15);
 
 /// The longest presence in bytes, as in the function `present` of the library. A longer one, which a foreign program may write, is ignored,
 /// but the actor counts as live.
-const LONGEST: usize = 4096;
+const MAX_PRESENCE_BYTES: usize = 4096;
 
 /// The most bytes of all presences that are kept, because their list is one answer. Actors beyond that are listed as live, without details.
 const LONGEST_LIST: usize = 4 << 20;
 
 /// The number of presences read by one pipeline.
-const AT_ONCE: usize = 1000;
+const PRESENCES_PER_PIPELINE: usize = 1000;
 
 /// The right to be an actor, which one process at a time holds: its script type, group and instance.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -53,12 +53,12 @@ impl Actors<'_> {
         let mut keys: Vec<String> = self.0.members(&self.0.keys.actors()).await?.into_iter().collect();
         keys.retain(|key| self.0.keys.parse_presence(key).is_some());
         let (mut actors, mut bytes, mut is_cut) = (Vec::new(), 0, false);
-        for keys in keys.chunks(AT_ONCE) {
+        for keys in keys.chunks(PRESENCES_PER_PIPELINE) {
             let mut pipeline = Pipeline::with_capacity(2 * keys.len());
             // A key that is no string counts as a presence without content.
             pipeline.ignore_errors();
             for key in keys {
-                pipeline.cmd("EXISTS").arg(key).cmd("GETRANGE").arg(key).arg(0).arg(LONGEST);
+                pipeline.cmd("EXISTS").arg(key).cmd("GETRANGE").arg(key).arg(0).arg(MAX_PRESENCE_BYTES);
             }
             let mut answers = self.0.commands.each::<Text>(&pipeline).await?.into_iter();
             while let (Some(exists), Some(said)) = (answers.next(), answers.next()) {
@@ -67,7 +67,7 @@ impl Actors<'_> {
                 let said = self.0.unspoilt_key(key, said)?.0.unwrap_or_default();
                 let Some((script_type, group, instance)) = self.0.keys.parse_presence(key).filter(|_| lives) else { continue };
                 // A foreign actor may write any presence. Its existence means that the actor lives.
-                let presence = if said.len() > LONGEST {
+                let presence = if said.len() > MAX_PRESENCE_BYTES {
                     self.0.tell_spoilt(&Error::spoilt(key.clone(), "it has more than 4 KB, so what the actor says of itself is left out"));
                     Presence::default()
                 } else if bytes + said.len() > LONGEST_LIST {

@@ -9,15 +9,15 @@ use super::{Endpoint, Error};
 pub struct Profile(PlainConnection);
 
 /// Redis records commands that took longer than this, in microseconds.
-const SLOW: u32 = 500;
+const SLOW_COMMAND_MICROS: u32 = 500;
 /// Redis records this many of the latest slow commands.
-const KEPT: u32 = 4096;
+const KEPT_COMMANDS: u32 = 4096;
 
 impl Profile {
     /// Lets a Redis record slow commands.
     pub async fn of(endpoint: &Endpoint) -> Result<Self, Error> {
         let redis = PlainConnection::connect(endpoint).await?;
-        for (setting, value) in [("slowlog-log-slower-than", SLOW), ("slowlog-max-len", KEPT)] {
+        for (setting, value) in [("slowlog-log-slower-than", SLOW_COMMAND_MICROS), ("slowlog-max-len", KEPT_COMMANDS)] {
             redis.call::<String>(redis::cmd("CONFIG").arg("SET").arg(setting).arg(value)).await?;
         }
         Ok(Self(redis))
@@ -37,7 +37,7 @@ impl Profile {
 
     /// Returns the longest time, in milliseconds, for which one command kept Redis busy since the reset; 0 means less than 0.5.
     pub async fn longest_ms(&self) -> Result<f64, Error> {
-        let slow: Vec<Vec<redis::Value>> = self.0.call(redis::cmd("SLOWLOG").arg("GET").arg(KEPT)).await?;
+        let slow: Vec<Vec<redis::Value>> = self.0.call(redis::cmd("SLOWLOG").arg("GET").arg(KEPT_COMMANDS)).await?;
         let times = slow.into_iter().filter_map(|mut entry| match (entry.len() > 2).then(|| entry.swap_remove(2)) {
             Some(redis::Value::Int(micros)) => Some(micros as f64 / 1000.0),
             _ => None,
@@ -48,7 +48,7 @@ impl Profile {
     /// Returns the longest call of each function of hero since the reset, in milliseconds, without calls that were too short to be
     /// recorded.
     pub async fn longest_of_functions_ms(&self) -> Result<BTreeMap<String, f64>, Error> {
-        let entries: Vec<(u64, u64, f64, Vec<Text>, Text, Text)> = self.0.call(redis::cmd("SLOWLOG").arg("GET").arg(KEPT)).await?;
+        let entries: Vec<(u64, u64, f64, Vec<Text>, Text, Text)> = self.0.call(redis::cmd("SLOWLOG").arg("GET").arg(KEPT_COMMANDS)).await?;
         let mut longest = BTreeMap::new();
         for (_, _, micros, words, ..) in entries {
             let own = words.get(1).and_then(|name| name.0.as_deref()?.strip_prefix(&LIBRARY.name)?.strip_prefix('_'));

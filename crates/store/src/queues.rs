@@ -7,9 +7,9 @@ use crate::views::{Actors, Queues};
 use hero_model::{ContextId, JobId, Priority, Queue, QueueInfo, Target};
 
 /// The number of queues that one pipeline reads.
-const AT_ONCE: usize = 256;
+const QUEUES_PER_PIPELINE: usize = 256;
 /// The most jobs, from the first one to be taken, among which a job is searched.
-const LOOKED_AT: usize = 10_000;
+const MAX_SEARCHED_JOBS: usize = 10_000;
 /// The upper bound of the lease ends of jobs that run here. The leases of jobs that are away are beyond it (`leases.lua`).
 const LAST_HERE: &str = "(100000000000000";
 
@@ -71,7 +71,7 @@ impl Queues<'_> {
         let queues: Vec<(String, Queue)> =
             names.into_iter().filter_map(|name| Some((name.clone(), self.0.keys.parse_work(&name)?))).collect();
         let mut listed = Vec::with_capacity(queues.len());
-        for queues in queues.chunks(AT_ONCE) {
+        for queues in queues.chunks(QUEUES_PER_PIPELINE) {
             let mut look = Pipeline::with_capacity(queues.len() * 4);
             for (name, queue) in queues {
                 look.cmd("LLEN").arg(name).cmd("GET").arg(self.0.keys.fair_part(name, "held"));
@@ -107,7 +107,7 @@ impl Queues<'_> {
         look.cmd("ZCOUNT").arg(self.0.keys.leases()).arg("-inf").arg(LAST_HERE);
         look.cmd("HGET").arg(self.0.keys.left(&name)).arg("all");
         if position {
-            look.cmd("LPOS").arg(&name).arg(job.as_str()).arg("RANK").arg(-1).arg("MAXLEN").arg(LOOKED_AT);
+            look.cmd("LPOS").arg(&name).arg(job.as_str()).arg("RANK").arg(-1).arg("MAXLEN").arg(MAX_SEARCHED_JOBS);
         }
         look.ignore_errors();
         let keys = [

@@ -10,17 +10,17 @@ use super::deadline::DEADLINE;
 
 /// The wait for each relation that was followed: three to five times the 5 to 8 µs that it took Redis, so that most of Redis' time is left
 /// to others.
-const PRICE: Duration = Duration::from_micros(25);
+const WAIT_PER_RELATION: Duration = Duration::from_micros(25);
 /// The debt that is allowed without a wait: one long walk, or many short ones.
-const CREDIT: Duration = Duration::from_millis(100);
+const MAX_DEBT: Duration = Duration::from_millis(100);
 /// The longest time that a job waits while relations of others are followed. Its caller is told before it gives up.
-const PATIENCE: Duration = Duration::from_secs(3);
+const MAX_WAIT: Duration = Duration::from_secs(3);
 /// A job that waited too long is refused as busy only if relations of others took at least this long meanwhile; otherwise Redis was slow.
-const BLAME: Duration = Duration::from_secs(1);
+const MIN_BLAMED_TIME: Duration = Duration::from_secs(1);
 /// The room of one caller in the waiting line.
-const OF_A_CALLER: usize = 100;
+const ROOM_OF_CALLER: usize = 100;
 /// The part of that room that a request with a call of its own takes. Creates share calls, and take 1 each.
-const ALONE: u32 = 12;
+const LONE_REQUEST_COST: u32 = 12;
 
 /// The time that Redis may spend on following relations. A request that made Redis follow many relations delays all later ones, even if its
 /// job was not stored.
@@ -49,7 +49,7 @@ pub(super) struct Since {
 impl Default for RelationBudget {
     fn default() -> Self {
         let paid = Mutex::new(Paid { until: Instant::now(), price: Duration::ZERO });
-        Self { paid, line: tokio::sync::Mutex::default(), callers: CallerRooms::new(OF_A_CALLER), last: Mutex::default() }
+        Self { paid, line: tokio::sync::Mutex::default(), callers: CallerRooms::new(ROOM_OF_CALLER), last: Mutex::default() }
     }
 }
 
@@ -65,13 +65,13 @@ impl RelationBudget {
 
     /// Whether a request has waited too long, because of relations of others.
     pub(super) fn is_late(&self, since: Since) -> bool {
-        since.came.elapsed() > PATIENCE && self.paid().price - since.price > BLAME
+        since.came.elapsed() > MAX_WAIT && self.paid().price - since.price > MIN_BLAMED_TIME
     }
 
     /// Waits in line until all relations followed so far are paid for. Relations are followed while this lock is held.
     pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         let turn = self.line.lock().await;
-        let from = self.paid().until.checked_sub(CREDIT);
+        let from = self.paid().until.checked_sub(MAX_DEBT);
         if let Some(from) = from {
             sleep_until(from).await;
         }
@@ -87,7 +87,7 @@ impl RelationBudget {
     pub(super) async fn in_turn<T>(&self, caller: &str, follow: impl Future<Output = Result<T, Error>>) -> Result<Option<T>, Error> {
         let since = self.since();
         let waiting = async {
-            let room = self.room_in_line(caller, ALONE).await;
+            let room = self.room_in_line(caller, LONE_REQUEST_COST).await;
             (room, self.turn().await)
         };
         match self.patiently(since, waiting).await? {
@@ -99,13 +99,13 @@ impl RelationBudget {
     /// Waits in line for something. Returns nothing if relations of others took too long.
     pub(super) async fn patiently<T>(&self, since: Since, waiting: impl Future<Output = T>) -> Result<Option<T>, Error> {
         tokio::pin!(waiting);
-        if let Ok(turn) = timeout(PATIENCE, &mut waiting).await {
+        if let Ok(turn) = timeout(MAX_WAIT, &mut waiting).await {
             return Ok(Some(turn));
         }
         if self.is_late(since) {
             return Ok(None);
         }
-        timeout(DEADLINE - PATIENCE, waiting).await.map(Some).map_err(|_| Error::Deadline(DEADLINE))
+        timeout(DEADLINE - MAX_WAIT, waiting).await.map(Some).map_err(|_| Error::Deadline(DEADLINE))
     }
 
     /// Chooses the caller whose creates go into the next call. Following the relations of one of its jobs serves its others, too.
@@ -120,7 +120,7 @@ impl RelationBudget {
     /// Charges for the relations that were followed.
     pub(super) fn pay(&self, followed: u32) {
         let mut paid = self.paid();
-        paid.until = Instant::now().max(paid.until) + PRICE * followed;
-        paid.price += PRICE * followed;
+        paid.until = Instant::now().max(paid.until) + WAIT_PER_RELATION * followed;
+        paid.price += WAIT_PER_RELATION * followed;
     }
 }

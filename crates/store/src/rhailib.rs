@@ -27,7 +27,7 @@ impl ReplyQueue {
 }
 
 /// Redis treats a wait of zero as endless.
-const SHORTEST: Duration = Duration::from_millis(1);
+const MIN_WAIT: Duration = Duration::from_millis(1);
 
 impl RhailibTasks {
     /// Connects to the Redis and database of the workers.
@@ -54,7 +54,7 @@ impl RhailibTasks {
 
     /// Waits for the reply to a task. After the timeout the reply is no longer accepted.
     pub async fn reply(&self, task_id: &str, queue: &ReplyQueue, timeout: Duration) -> Result<Option<String>, Error> {
-        let timeout = timeout.max(SHORTEST);
+        let timeout = timeout.max(MIN_WAIT);
         // A worker may push any bytes.
         let answer: Result<Option<(Text, Text)>, _> =
             self.redis.blocking(cmd("BLPOP").arg(&queue.0).arg(timeout.as_secs_f64()), timeout).await;

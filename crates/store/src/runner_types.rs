@@ -15,12 +15,12 @@ use crate::views::Runners;
 use hero_model::{AddressTarget, ContextId, Name, Runner, RunnerId, ScriptType};
 
 /// The list is read again after this time, because another program may have changed a runner without raising the revision.
-const AGAIN: Duration = Duration::from_secs(60);
+const REREAD_INTERVAL: Duration = Duration::from_secs(60);
 /// The list is read again after this time while the revision is spoilt, because it would not show a change.
-const SOON: Duration = Duration::from_secs(1);
+const SPOILT_REREAD_INTERVAL: Duration = Duration::from_secs(1);
 /// The most runners that are read: as many as `set_runner.lua` creates. And (below) the most in one pipeline.
 const MOST_RUNNERS: usize = 10_000;
-const TOGETHER: usize = 1000;
+const RUNNERS_PER_PIPELINE: usize = 1000;
 /// The number of runners that are tried, in case they changed meanwhile, before all are read again.
 const MOST_TRIED: usize = 8;
 /// The fields that are read of each runner.
@@ -98,7 +98,7 @@ impl<'a> Runners<'a> {
         let mut known = self.0.runner_types.0.lock().await;
         // The revision is read first, so that a change meanwhile has another one.
         let revision = self.revision().await?;
-        let again = if revision.is_some() { AGAIN } else { SOON };
+        let again = if revision.is_some() { REREAD_INTERVAL } else { SPOILT_REREAD_INTERVAL };
         if anew || known.read.is_none_or(|(read, at)| read != revision || at.elapsed() > again) {
             let mut of_types = self.read_types().await?;
             for (script_type, of_type) in &mut of_types {
@@ -115,7 +115,7 @@ impl<'a> Runners<'a> {
         let listed: Vec<Text> = self.0.unspoilt(self.0.commands.call(&range).await)?;
         let ids: Vec<RunnerId> = listed.iter().filter_map(Text::parse).collect();
         let mut found: HashMap<ScriptType, OfType> = HashMap::new();
-        for part in ids.chunks(TOGETHER) {
+        for part in ids.chunks(RUNNERS_PER_PIPELINE) {
             let keys: Vec<String> = part.iter().map(|id| self.0.keys.runner(*id)).collect();
             let mut look = Pipeline::with_capacity(keys.len());
             for key in &keys {

@@ -61,7 +61,7 @@ impl Firing {
 }
 
 /// The number of ids read at a time.
-const CHUNK: usize = 1000;
+const IDS_PER_READ: usize = 1000;
 /// The most repetitions of a read that found invalid ids. Other programs may add more meanwhile.
 const MOST_LOOKS: usize = 8;
 
@@ -87,9 +87,9 @@ impl Schedules<'_> {
         };
         let (mut found, mut skip) = (Vec::new(), 0);
         loop {
-            let entries = self.occurrences(skip, CHUNK).await?;
+            let entries = self.occurrences(skip, IDS_PER_READ).await?;
             skip += entries.len();
-            let last = entries.len() < CHUNK;
+            let last = entries.len() < IDS_PER_READ;
             let is_after =
                 |(id, occurrence): &(ScheduleId, Timestamp)| after.as_ref().is_none_or(|(ms, last)| (occurrence, id) > (ms, last));
             found.extend(entries.into_iter().filter(is_after));

@@ -12,11 +12,11 @@ use super::{Error, Inner};
 use crate::views::{Health, Maintenance};
 
 /// The interval at which a spoilt key is named in the log again.
-const AGAIN: Duration = Duration::from_secs(600);
+const LOG_INTERVAL: Duration = Duration::from_secs(600);
 /// After this time a repaired key makes room for others, and is named at once if it is spoilt again.
-const MENDED: Duration = Duration::from_secs(60);
+const REPAIRED_KEY_RETENTION: Duration = Duration::from_secs(60);
 /// The most keys of a context that the log names in that time, because other programs may spoil any number.
-const MOST: usize = 200;
+const MAX_NAMED_KEYS: usize = 200;
 
 /// The keys of a context that were named in the log.
 #[derive(Debug, Default)]
@@ -42,18 +42,18 @@ enum News {
 impl LoggedKeys {
     fn news(&self, key: &str, now: Instant, for_type: bool) -> News {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_lately = |named: &LoggedKey| now.duration_since(named.at) < AGAIN;
+        let is_lately = |named: &LoggedKey| now.duration_since(named.at) < LOG_INTERVAL;
         if told.get(key).is_some_and(is_lately) {
             return News::Old;
         }
-        if told.len() >= MOST {
+        if told.len() >= MAX_NAMED_KEYS {
             told.retain(|_, named| is_lately(named));
         }
-        if told.len() >= MOST {
+        if told.len() >= MAX_NAMED_KEYS {
             return News::Old;
         }
         told.insert(key.to_owned(), LoggedKey { at: now, for_type });
-        if told.len() == MOST { News::Last } else { News::Key }
+        if told.len() == MAX_NAMED_KEYS { News::Last } else { News::Key }
     }
 
     fn keys(&self) -> Vec<String> {
@@ -63,7 +63,10 @@ impl LoggedKeys {
     /// Returns the keys that were named long enough ago to be forgotten if they are gone or have the right type again.
     fn maybe_mended(&self, now: Instant) -> Vec<(String, LoggedKey)> {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        told.iter().filter(|(_, named)| now.duration_since(named.at) >= MENDED).map(|(key, named)| (key.clone(), *named)).collect()
+        told.iter()
+            .filter(|(_, named)| now.duration_since(named.at) >= REPAIRED_KEY_RETENTION)
+            .map(|(key, named)| (key.clone(), *named))
+            .collect()
     }
 
     fn forget(&self, key: &str) {
@@ -80,7 +83,7 @@ impl Inner {
             News::Old => {}
             News::Key => tracing::warn!(%context, key, "left out, because it cannot be read: {error}"),
             News::Last => {
-                tracing::warn!(%context, key, "left out, because it cannot be read, as more than {MOST} others are, which are not named: {error}")
+                tracing::warn!(%context, key, "left out, because it cannot be read, as more than {MAX_NAMED_KEYS} others are, which are not named: {error}")
             }
         }
     }
@@ -227,15 +230,15 @@ mod tests {
         let (told, now) = (LoggedKeys::default(), Instant::now());
         let news = |key: &str, now| told.news(key, now, true);
         assert_eq!([news("a", now), news("a", now)], [News::Key, News::Old]);
-        for n in 2..MOST {
+        for n in 2..MAX_NAMED_KEYS {
             assert_eq!(news(&n.to_string(), now), News::Key);
         }
         assert_eq!([news("b", now), news("c", now)], [News::Last, News::Old]);
         // A repaired key makes room, and is named again.
         assert!(told.maybe_mended(now).is_empty());
-        assert_eq!(told.maybe_mended(now + MENDED).len(), MOST);
+        assert_eq!(told.maybe_mended(now + REPAIRED_KEY_RETENTION).len(), MAX_NAMED_KEYS);
         told.forget("a");
-        assert_eq!([news("a", now + MENDED), news("c", now + MENDED)], [News::Last, News::Old]);
-        assert_eq!([news("b", now + AGAIN), news("c", now + AGAIN)], [News::Key, News::Key]);
+        assert_eq!([news("a", now + REPAIRED_KEY_RETENTION), news("c", now + REPAIRED_KEY_RETENTION)], [News::Last, News::Old]);
+        assert_eq!([news("b", now + LOG_INTERVAL), news("c", now + LOG_INTERVAL)], [News::Key, News::Key]);
     }
 }

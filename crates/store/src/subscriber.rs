@@ -11,7 +11,7 @@ use hero_model::{JobId, ScriptType};
 use hero_service::Service;
 
 /// The interval at which the connection is checked. It is quiet most of the time, and so is a broken one.
-const PING: Duration = Duration::from_secs(10);
+const PING_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Listens to the hints of other servers: jobs that ended, jobs to stop, new work.
 ///
@@ -78,7 +78,7 @@ impl Service for Subscriber {
 
 impl Subscriber {
     async fn listen(&self, pubsub: PubSub) {
-        let ((mut asking, mut messages), mut pings) = (pubsub.split(), interval(PING));
+        let ((mut asking, mut messages), mut pings) = (pubsub.split(), interval(PING_INTERVAL));
         loop {
             tokio::select! {
                 message = messages.next() => {

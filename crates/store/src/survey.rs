@@ -31,29 +31,29 @@ struct Survey {
 
 /// The average time between two steps of a survey while keys are added and nobody asks. A step reads a thousand keys and keeps Redis busy
 /// for less than a millisecond.
-const STEP: Duration = Duration::from_millis(250);
+const STEP_INTERVAL: Duration = Duration::from_millis(250);
 /// The shortest time between two surveys, and between two checks for added keys.
-const OFTEN: Duration = Duration::from_secs(1);
+const MIN_SURVEY_INTERVAL: Duration = Duration::from_secs(1);
 /// The longest time between two surveys while keys are added.
-const RARE: Duration = Duration::from_secs(60);
+const MAX_SURVEY_INTERVAL: Duration = Duration::from_secs(60);
 /// The most steps of a survey for which a caller waits.
-const QUICK: u32 = 50;
-/// Surveys for callers take at most this fraction (1/50) of the time. No caller waits longer for the next one than `OFTEN`.
-const SHARE: u32 = 50;
+const MAX_AWAITED_STEPS: u32 = 50;
+/// Surveys for callers take at most this fraction (1/50) of the time. No caller waits longer for the next one than `MIN_SURVEY_INTERVAL`.
+const CALLERS_TIME_FRACTION: u32 = 50;
 /// The number of presences read at once.
-const AT_ONCE: usize = 1000;
+const PRESENCES_PER_READ: usize = 1000;
 /// The time limit of a caller's wait for a survey. It takes this long only if no surveyor runs.
-const PATIENCE: Duration = Duration::from_secs(3);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Survey {
     /// The shortest pause before the next survey without a caller.
     fn pause(&self) -> Duration {
-        (STEP * self.steps).clamp(OFTEN, RARE).saturating_sub(self.ended - self.began)
+        (STEP_INTERVAL * self.steps).clamp(MIN_SURVEY_INTERVAL, MAX_SURVEY_INTERVAL).saturating_sub(self.ended - self.began)
     }
 
     /// The time when the next survey for a caller may begin.
     fn may(&self) -> Instant {
-        self.ended + ((self.ended - self.began) * SHARE).min(OFTEN)
+        self.ended + ((self.ended - self.began) * CALLERS_TIME_FRACTION).min(MIN_SURVEY_INTERVAL)
     }
 }
 
@@ -66,11 +66,11 @@ impl Actors<'_> {
     pub async fn now(self) -> Result<Arc<[Actor]>, Error> {
         let (asked, surveys) = (Instant::now(), &self.0.surveys);
         let mut last = surveys.last.subscribe();
-        if last.borrow().is_none_or(|survey| survey.steps <= QUICK) {
+        if last.borrow().is_none_or(|survey| survey.steps <= MAX_AWAITED_STEPS) {
             surveys.wanted.notify_one();
             let fresh = last.wait_for(|survey| survey.is_some_and(|survey| survey.began >= asked));
             // Without a surveyor the list has the actors seen so far.
-            let _ = tokio::time::timeout(PATIENCE, fresh).await;
+            let _ = tokio::time::timeout(WAIT_TIMEOUT, fresh).await;
         }
         self.since(asked).await
     }
@@ -89,7 +89,7 @@ impl Actors<'_> {
     /// Returns every live actor seen in the last second.
     pub async fn lately(self) -> Result<Arc<[Actor]>, Error> {
         let now = Instant::now();
-        self.since(now.checked_sub(OFTEN).unwrap_or(now)).await
+        self.since(now.checked_sub(MIN_SURVEY_INTERVAL).unwrap_or(now)).await
     }
 
     /// Waits until a survey is due or a caller wants one, and runs it.
@@ -113,7 +113,7 @@ impl Actors<'_> {
     /// Waits until a walk is due.
     async fn until_due(self, pace: &mut Pace) -> Result<(), Error> {
         loop {
-            tokio::time::sleep(OFTEN).await;
+            tokio::time::sleep(MIN_SURVEY_INTERVAL).await;
             if pace.is_due(Health(self.0).number_of_keys().await?, Instant::now()) {
                 return Ok(());
             }
@@ -128,7 +128,7 @@ impl Actors<'_> {
             found.extend(keys);
             (cursor, steps) = (next, steps + 1);
         }
-        for found in found.chunks(AT_ONCE) {
+        for found in found.chunks(PRESENCES_PER_READ) {
             let known = self.0.commands.call(redis::cmd("SMISMEMBER").arg(self.0.keys.actors()).arg(found)).await;
             let mut known: Vec<bool> = self.0.unspoilt(known)?;
             known.resize(found.len(), false);

@@ -12,7 +12,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::tree::{self, DEEPEST, Found, is_of_scripts, may_be_link, named};
+use super::tree::{self, Found, MAX_DEPTH, is_of_scripts, may_be_link, named};
 use crate::process::closed;
 
 /// Copies `from` to `to`, which must not exist. Skips sockets, pipes, devices, and entries that disappear in the
@@ -47,7 +47,7 @@ struct Copying<'a> {
 
 impl Copying<'_> {
     fn entry(&mut self, from: (&File, &OsStr), to: (&File, &OsStr), below: &Path, depth: usize) -> anyhow::Result<()> {
-        let opened = if depth > DEEPEST { Err(Errno::NAMETOOLONG) } else { tree::open(from.0, from.1) };
+        let opened = if depth > MAX_DEPTH { Err(Errno::NAMETOOLONG) } else { tree::open(from.0, from.1) };
         let failed = || format!("cannot copy {}", named(below));
         let (found, stat) = match (opened, &mut self.left_out) {
             (Ok(Some((Found::Link(_), _))), _) if !may_be_link(below) => {
@@ -62,7 +62,7 @@ impl Copying<'_> {
                 left_out.push(named(below));
                 return Ok(());
             }
-            (Err(Errno::NAMETOOLONG), _) => bail!("{} is nested deeper than {DEEPEST} directories", named(below)),
+            (Err(Errno::NAMETOOLONG), _) => bail!("{} is nested deeper than {MAX_DEPTH} directories", named(below)),
             (Err(error), _) => return Err(error).with_context(failed),
         };
         match found {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::copy::write;
-use super::tree::{self, DEEPEST, Found, may_be_link, named};
+use super::tree::{self, Found, MAX_DEPTH, may_be_link, named};
 use crate::exit::Usage;
 use crate::model::{Timestamp, hex};
 
@@ -88,7 +88,7 @@ impl Manifest {
 }
 
 fn add(directory: &File, above: &Path, depth: usize, files: &mut BTreeMap<String, Entry>) -> anyhow::Result<()> {
-    if depth > DEEPEST + 1 {
+    if depth > MAX_DEPTH + 1 {
         bail!("{} is nested too deep", named(above));
     }
     for name in tree::names(directory).with_context(|| named(above))? {

@@ -26,7 +26,7 @@ use crate::store::managed::{AOF_BASE, AOF_DIRECTORY, AOF_MANIFEST, check_aof, ho
 const PARTS: [&str; 7] = ["audit", "audit.begun", "audit.key", "files", "logs", "node.key", "token.key"];
 
 /// The maximum number of skipped files that the warning names.
-const NAMED: usize = 10;
+const MAX_NAMED_FILES: usize = 10;
 
 /// Copies a data directory consistently, whether its server runs or not.
 #[derive(Debug, Args)]
@@ -77,8 +77,8 @@ impl Backup {
         sync_directory(to.parent().unwrap_or(Path::new("/")))?;
         let (files, bytes) = (manifest.files.len(), manifest.bytes());
         if !manifest.left_out.is_empty() {
-            let some: Vec<_> = manifest.left_out.iter().take(NAMED).map(String::as_str).collect();
-            let (some, more) = (some.join(", "), if manifest.left_out.len() > NAMED { ", …" } else { "" });
+            let some: Vec<_> = manifest.left_out.iter().take(MAX_NAMED_FILES).map(String::as_str).collect();
+            let (some, more) = (some.join(", "), if manifest.left_out.len() > MAX_NAMED_FILES { ", …" } else { "" });
             output::note(format!(
                 "warning: {} could not be read and left out ({some}{more}); backup.json has them as left_out",
                 manifest.left_out.len()

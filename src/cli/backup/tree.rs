@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, read
 use rustix::io::{Errno, Result};
 
 /// The maximum depth of directories. Each level takes two descriptors.
-pub(super) const DEEPEST: usize = 256;
+pub(super) const MAX_DEPTH: usize = 256;
 /// The directory with the files of scripts.
 const OF_SCRIPTS: &str = "files";
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use tokio::time::sleep;
 
-use super::load::{HOME, IN_FLIGHT, Load, Run, STUCK};
+use super::load::{HOME, IN_FLIGHT, Load, Run, STUCK_AFTER};
 use super::usage::{Meter, Tree};
 use super::{Measuring, UNTIL_REST};
 use crate::cli::local_server::{LocalServer, TempDir};
@@ -16,11 +16,11 @@ use crate::server::run::OPERATOR_SOCKET;
 
 /// The number of turns of a comparison, so that other load on the machine affects both sides equally. Shorter turns do
 /// that better.
-const TURNS: u64 = 100;
+const COMPARISON_TURNS: u64 = 100;
 /// The number of turns of flows, each with the same number of jobs.
 const FLOW_TURNS: usize = 5;
 /// The maximum number of identities of the server watched at rest. It has a tenth as many contexts.
-const IDENTITIES: u64 = 10_000;
+const MAX_IDENTITIES: u64 = 10_000;
 /// The arguments of a separate server with login. It has no other callers, and rests sooner than others.
 const LOGIN: [&str; 5] = ["--login", "--calls-per-second", "0", "--engine-idle", "1s"];
 
@@ -89,10 +89,10 @@ impl Measuring<'_> {
             compared.push(Compared { load, server, _data: data });
         }
         let mut times: [Vec<Duration>; 3] = Default::default();
-        for turn in 0..TURNS {
+        for turn in 0..COMPARISON_TURNS {
             for at in 0..compared.len() {
                 let at = (at + usize::try_from(turn)?) % compared.len();
-                times[at].extend(compared[at].load.run_and_wait(1, (self.bench.jobs / 10 / TURNS).max(20)).await?.times());
+                times[at].extend(compared[at].load.run_and_wait(1, (self.bench.jobs / 10 / COMPARISON_TURNS).max(20)).await?.times());
             }
         }
         let [none_ms, unrecorded_ms, recorded_ms] = times.map(|times| Run::of(times).quantile_ms(0.5));
@@ -135,7 +135,7 @@ impl Measuring<'_> {
         let server = self.start_on_private_redis(&data, &LOGIN).await?;
         let operator = operator(&data).await?;
         let load = Load::new(vec![operator], &self.steps);
-        let identities = (self.bench.jobs / 2).min(IDENTITIES);
+        let identities = (self.bench.jobs / 2).min(MAX_IDENTITIES);
         let contexts = identities / 10;
         let fill = async |_, number: u64| {
             let client = load.client(0);
@@ -192,7 +192,7 @@ impl Load {
         };
         self.share(IN_FLIGHT, jobs as u64, start).await?;
         for last in ids.iter().rev().take(width) {
-            self.client(0).wait_to_the_end(HOME, last, Some(STUCK)).await?;
+            self.client(0).wait_to_the_end(HOME, last, Some(STUCK_AFTER)).await?;
         }
         Ok(begun.elapsed())
     }
@@ -210,7 +210,7 @@ impl Load {
         let begun = Instant::now();
         let flow = self.client(0).create_flow(&spec).await?;
         self.client(0).start_flow(HOME, flow).await?;
-        self.client(0).wait_flow(HOME, flow, Some(STUCK)).await?;
+        self.client(0).wait_flow(HOME, flow, Some(STUCK_AFTER)).await?;
         Ok(begun.elapsed())
     }
 }

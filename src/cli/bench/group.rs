@@ -1,13 +1,13 @@
 use std::time::{Duration, Instant};
 
-use super::load::{HOME, IN_FLIGHT, Load, STUCK};
+use super::load::{HOME, IN_FLIGHT, Load, STUCK_AFTER};
 use super::report::Group;
 use super::{Measuring, Part};
 use crate::model::{JobId, JobSpec};
 use crate::store::Profile;
 
 /// The number of jobs per call.
-const GROUP: usize = 1000;
+const JOBS_PER_CALL: usize = 1000;
 
 impl Measuring<'_> {
     /// Creates and runs groups of jobs with and without dependencies.
@@ -62,7 +62,7 @@ impl Load {
     pub(super) async fn create_in_groups(&self, specs: &[JobSpec]) -> anyhow::Result<(Duration, Vec<JobId>)> {
         let begun = Instant::now();
         let mut ids = Vec::with_capacity(specs.len());
-        for group in specs.chunks(GROUP) {
+        for group in specs.chunks(JOBS_PER_CALL) {
             ids.extend(self.client(0).create_jobs(group).await?);
         }
         Ok((begun.elapsed(), ids))
@@ -107,7 +107,7 @@ impl Load {
         self.client(0).start_job(HOME, first).await?;
         // This job usually ends last, so few others need more than one request.
         let last = others.last().unwrap_or(first);
-        self.client(0).wait_to_the_end(HOME, last, Some(STUCK)).await?;
+        self.client(0).wait_to_the_end(HOME, last, Some(STUCK_AFTER)).await?;
         self.check(ids).await?;
         Ok(begun.elapsed())
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::coordinator::median;
-use super::load::{HOME, IN_FLIGHT, Load, STUCK};
+use super::load::{HOME, IN_FLIGHT, Load, STUCK_AFTER};
 use super::{Measuring, gauge};
 use crate::cli::local_server::TempDir;
 use crate::client::{Error, code};
@@ -15,9 +15,9 @@ use crate::store::Profile;
 /// The shapes of groups to create. Each job relates to one of the existing jobs.
 const SHAPES: [&str; 8] = ["plain", "chain", "children", "after", "continuations", "keyed", "dependents", "children_after"];
 /// The number of repetitions.
-const ROUNDS: usize = 9;
+const REPETITIONS: usize = 9;
 /// The number of jobs from which on all repetitions are done.
-const MANY: u64 = 1000;
+const MIN_JOBS_FOR_ALL_REPETITIONS: u64 = 1000;
 
 /// An operation, and the times that its functions blocked Redis.
 #[derive(Debug, Serialize)]
@@ -49,9 +49,9 @@ impl Measuring<'_> {
         let gauge = gauge(directory.path()).await?;
         gauge.remember_more().await?;
         let load = Load::new(self.connect(&server.url).await?, &self.steps);
-        let jobs = usize::try_from(self.bench.jobs.min(MANY))?;
+        let jobs = usize::try_from(self.bench.jobs.min(MIN_JOBS_FOR_ALL_REPETITIONS))?;
         let related = usize::try_from(self.bench.related())?;
-        let rounds = if self.bench.jobs < MANY { 1 } else { ROUNDS };
+        let rounds = if self.bench.jobs < MIN_JOBS_FOR_ALL_REPETITIONS { 1 } else { REPETITIONS };
         let mut times = Times::new();
         let measuring = async {
             for round in 0..rounds {
@@ -96,7 +96,7 @@ impl Load {
         times.entry("start_flow").or_default().push(gauge.longest_of_functions_ms().await?);
         gauge.reset().await?;
         self.client(0).stop_flow(HOME, flow).await?;
-        match self.client(0).wait_flow(HOME, flow, Some(STUCK)).await {
+        match self.client(0).wait_flow(HOME, flow, Some(STUCK_AFTER)).await {
             Err(Error::Rpc(stopped)) if stopped.code == code::JOB_STOPPED => {}
             ended => drop(ended?),
         }

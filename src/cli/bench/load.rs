@@ -13,9 +13,9 @@ pub(super) const HOME: ContextId = ContextId(0);
 /// The number of concurrent calls while jobs are submitted and checked.
 pub(super) const IN_FLIGHT: u64 = 64;
 /// The measurement fails if a server makes no progress for this long.
-pub(super) const STUCK: Duration = Duration::from_secs(120);
+pub(super) const STUCK_AFTER: Duration = Duration::from_secs(120);
 /// Interval of progress checks.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Puts load on a server through one connection or several.
 pub(super) struct Load {
@@ -29,7 +29,7 @@ pub(super) struct Load {
 /// The retention of the jobs, in case they are not removed.
 const RETENTION: Duration = Duration::from_secs(3600);
 /// Timeout for a job to end so that it can be removed.
-const REMOVAL: Duration = Duration::from_secs(60);
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The time of each call of a run.
 pub(super) struct Run {
@@ -96,13 +96,13 @@ impl Load {
                 match client.delete_job(HOME, id).await {
                     Ok(()) => return Ok(()),
                     Err(error) if error.has_code(code::JOB_NOT_FOUND) => return Ok(()),
-                    Err(error) if error.has_code(code::STATE) && begun.elapsed() < REMOVAL => drop(client.stop_job(HOME, id).await),
+                    Err(error) if error.has_code(code::STATE) && begun.elapsed() < REMOVAL_TIMEOUT => drop(client.stop_job(HOME, id).await),
                     Err(_) => {
                         left.set(left.get() + 1);
                         return Ok(());
                     }
                 }
-                sleep(LOOK).await;
+                sleep(POLL_INTERVAL).await;
             }
         };
         let all = made.len() as u64;
@@ -191,8 +191,8 @@ impl Load {
             if depth < least {
                 (least, since) = (depth, Instant::now());
             }
-            anyhow::ensure!(since.elapsed() < STUCK, "{depth} jobs wait, and for {} s none was taken", STUCK.as_secs());
-            sleep(LOOK).await;
+            anyhow::ensure!(since.elapsed() < STUCK_AFTER, "{depth} jobs wait, and for {} s none was taken", STUCK_AFTER.as_secs());
+            sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -205,9 +205,9 @@ impl Load {
                 match self.client(caller).get_status(HOME, id).await? {
                     Status::Finished => return Ok(()),
                     status if status.is_final() => anyhow::bail!("job {id} ended as {status}"),
-                    status => anyhow::ensure!(begun.elapsed() < STUCK, "job {id} is still {status}"),
+                    status => anyhow::ensure!(begun.elapsed() < STUCK_AFTER, "job {id} is still {status}"),
                 }
-                sleep(LOOK).await;
+                sleep(POLL_INTERVAL).await;
             }
         };
         self.share(IN_FLIGHT, ids.len() as u64, work).await

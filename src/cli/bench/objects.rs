@@ -11,7 +11,7 @@ use crate::model::{Condition, Find, JobSpec, Json, Name, ObjectId};
 /// The collection of the measurement, on a server started for it.
 const COLLECTION: &str = "bench";
 /// The number of objects per find.
-const FOUND: u32 = 10;
+const OBJECTS_PER_FIND: u32 = 10;
 
 /// The cost of objects for a client.
 #[derive(Debug, Serialize)]
@@ -70,8 +70,11 @@ impl Load {
             let from = next();
             let range = Condition::try_from(Json::from(json!({"gte": from}))).map_err(anyhow::Error::msg)?;
             let conditions = BTreeMap::from([("number".to_owned(), range)]);
-            let page = self.client(0).find_objects(HOME, &collection, &Find { conditions, limit: Some(FOUND), ..Find::default() }).await?;
-            let expected = objects.saturating_sub(from).min(u64::from(FOUND));
+            let page = self
+                .client(0)
+                .find_objects(HOME, &collection, &Find { conditions, limit: Some(OBJECTS_PER_FIND), ..Find::default() })
+                .await?;
+            let expected = objects.saturating_sub(from).min(u64::from(OBJECTS_PER_FIND));
             anyhow::ensure!(page.objects.len() as u64 == expected, "{} objects were found, not {expected}", page.objects.len());
             Ok(())
         });
@@ -81,7 +84,7 @@ impl Load {
             for round in 0..{calls} {{
                 let from = (round * 7919) % {objects};
                 let begun = timestamp();
-                osis::find("{COLLECTION}", #{{ filter: #{{ number: #{{ gte: from }} }}, limit: {FOUND} }});
+                osis::find("{COLLECTION}", #{{ filter: #{{ number: #{{ gte: from }} }}, limit: {OBJECTS_PER_FIND} }});
                 times.push(begun.elapsed);
             }}
             times"#

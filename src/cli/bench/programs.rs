@@ -9,9 +9,9 @@ use tokio::time::timeout;
 use super::load::Run;
 
 /// Timeout for one process.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PROCESS_TIMEOUT: Duration = Duration::from_secs(60);
 /// The number of measured processes. More would take too long, because one takes as long as thousands of jobs.
-const PROCESSES: u64 = 20;
+const MEASURED_PROCESSES: u64 = 20;
 
 /// A program that runs a script given as an argument, as many servers do for each job.
 pub(super) struct Interpreter {
@@ -42,7 +42,7 @@ impl Interpreter {
     /// Returns the median time of a process, in ms. The process must print `expected`.
     pub(super) async fn median_ms(&self, script: &str, expected: &str, runs: u64) -> anyhow::Result<f64> {
         let mut times = Vec::new();
-        for _ in 0..runs.min(PROCESSES) {
+        for _ in 0..runs.min(MEASURED_PROCESSES) {
             let begun = Instant::now();
             let printed = self.run(script).await?;
             times.push(begun.elapsed());
@@ -66,7 +66,7 @@ pub(super) async fn bare_us(program: &Path, script: &str, runs: u64) -> anyhow::
 async fn printed(program: &Path, arguments: [&str; 2]) -> anyhow::Result<String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
-    let ended = timeout(PATIENCE, command.output()).await?.with_context(|| format!("{} cannot be run", program.display()))?;
+    let ended = timeout(PROCESS_TIMEOUT, command.output()).await?.with_context(|| format!("{} cannot be run", program.display()))?;
     anyhow::ensure!(ended.status.success(), "{} ended with {}", program.display(), ended.status);
     Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
 }

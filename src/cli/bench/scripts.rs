@@ -13,7 +13,7 @@ use crate::model::{ContextId, JobId, JobSpec, ScriptType};
 use crate::process::Spawner;
 
 /// Timeout for one script.
-const PATIENCE: Duration = Duration::from_secs(60);
+const SCRIPT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The number of concurrent jobs when the rate of empty Python jobs is measured.
 const PYTHON_CALLERS: u64 = 16;
 
@@ -157,7 +157,7 @@ impl Load {
         let new_ms = self.median_ms(runs, "", |run| in_python(new(run, "#", "pass"))).await?;
         let begun = Instant::now();
         let job = async |caller, _| {
-            self.client(caller).run_and_wait(&empty(), PATIENCE).await?;
+            self.client(caller).run_and_wait(&empty(), SCRIPT_TIMEOUT).await?;
             Ok(())
         };
         self.share(PYTHON_CALLERS, 2 * runs, job).await?;
@@ -171,7 +171,7 @@ impl Load {
         for run in 0..runs {
             let spec = job(run);
             let begun = Instant::now();
-            let result = self.client(0).run_and_wait(&spec, PATIENCE).await?;
+            let result = self.client(0).run_and_wait(&spec, SCRIPT_TIMEOUT).await?;
             times.push(begun.elapsed());
             anyhow::ensure!(result.output == output, "the server says {:?}, not {output}: {}", result.output, spec.script);
         }
@@ -194,7 +194,7 @@ async fn process(interpreter: Option<&Interpreter>, script: Option<&str>, output
 /// The number of turns between an engine and Rhai alone, so that other load on the machine affects both.
 const TURNS: usize = 10;
 /// The maximum duration of a turn.
-const TURN: Duration = Duration::from_millis(150);
+const MAX_TURN_TIME: Duration = Duration::from_millis(150);
 
 /// Returns the times for a compiled script: of an engine in ms, of its computation in µs, and of Rhai alone in µs. Each
 /// is the least of several turns.
@@ -220,7 +220,7 @@ async fn alone(engine: &mut Child, runs: u64, text: impl Fn(u64) -> String) -> a
     let (mut times, mut computed, stop) = (Vec::new(), 0, CancellationToken::new());
     let first = Instant::now();
     for run in 0..runs {
-        if run > 0 && first.elapsed() > TURN {
+        if run > 0 && first.elapsed() > MAX_TURN_TIME {
             break;
         }
         let job = EngineJob {
@@ -231,7 +231,7 @@ async fn alone(engine: &mut Child, runs: u64, text: impl Fn(u64) -> String) -> a
             script: text(run),
             args: None,
             env: BTreeMap::new(),
-            timeout: PATIENCE,
+            timeout: SCRIPT_TIMEOUT,
         };
         let begun = Instant::now();
         let outcome = engine.run(&job, &mut Nobody, &stop).await.context("the engine died")?;

@@ -8,7 +8,7 @@ use crate::client::{Client, Error, RpcError};
 use crate::model::{JobId, excerpt};
 
 /// The maximum length of a text in a shown call.
-const WIDTH: usize = 110;
+const MAX_TEXT_CHARS: usize = 110;
 
 /// Makes calls, and shows them with their answers.
 pub(super) struct Calls {
@@ -99,5 +99,5 @@ pub(super) fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, prom
 
 /// Formats JSON on one line, cut if it is long.
 fn short(value: &Value) -> String {
-    excerpt(&value.to_string(), WIDTH).into_owned()
+    excerpt(&value.to_string(), MAX_TEXT_CHARS).into_owned()
 }

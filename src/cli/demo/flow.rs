@@ -8,7 +8,7 @@ use super::calls::{Calls, expect};
 use crate::model::{ContextId, Flow, FlowId, Runner};
 
 /// Timeout for each change of the flow.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const CHANGE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Runs a flow whose second job runs in another context, which is created for it.
 pub(super) async fn run(calls: &Calls, context: ContextId) -> anyhow::Result<()> {
@@ -26,7 +26,7 @@ pub(super) async fn run(calls: &Calls, context: ContextId) -> anyhow::Result<()>
     let id: FlowId = serde_json::from_value(calls.call("create_flow", json!({ "jobs": jobs, "env_vars": { "WHO": "Ada" } })).await?)?;
     let mut changes = calls.client.follow_flow(context, id, None).await?;
     calls.call("start_flow", json!({ "flow_id": id })).await?;
-    while let Some(change) = timeout(TIMEOUT, changes.next()).await.context("nothing became of the flow")??.item() {
+    while let Some(change) = timeout(CHANGE_TIMEOUT, changes.next()).await.context("nothing became of the flow")??.item() {
         let Some((job, status)) = change.job.as_ref().zip(change.job_status) else { continue };
         calls.show_item("flow", &json!({ "job": job, "status": status, "open": change.open }))?;
     }

@@ -24,7 +24,7 @@ const REPORT: &str = include_str!("../../../examples/report.rhai");
 /// The context of the demo.
 const CONTEXT: ContextId = ContextId(0);
 /// Timeout for a step of the demo.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const STEP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs every step, in order.
 pub(super) async fn run(calls: &Calls) -> anyhow::Result<()> {
@@ -67,7 +67,7 @@ async fn follow(calls: &Calls) -> anyhow::Result<()> {
     let mut logs = calls.client.follow_logs(CONTEXT, &job_id, None).await?;
     calls.call("start_job", json!({ "job_id": job_id })).await?;
     for step in 1..=5 {
-        let line = timeout(TIMEOUT, logs.next()).await.context("the log did not arrive")??.item().context("the log ended early")?;
+        let line = timeout(STEP_TIMEOUT, logs.next()).await.context("the log did not arrive")??.item().context("the log ended early")?;
         calls.show_item("logs", &json!(line.text))?;
         expect("the line", &line.text.starts_with(&format!("step {step} of 5")), &true)?;
     }
@@ -92,7 +92,8 @@ async fn stop(calls: &Calls) -> anyhow::Result<()> {
     let mut changes = calls.client.follow_job(CONTEXT, &job_id).await?;
     calls.call("start_job", json!({ "job_id": job_id })).await?;
     loop {
-        let change = timeout(TIMEOUT, changes.next()).await.context("the job did not start")??.item().context("the job ended early")?;
+        let change =
+            timeout(STEP_TIMEOUT, changes.next()).await.context("the job did not start")??.item().context("the job ended early")?;
         calls.show_item("job", &json!(change.status))?;
         if change.status == Status::Started {
             break;

@@ -11,11 +11,11 @@ use crate::client::{Client, Follow, Followable, Followed};
 use crate::model::{ContextId, FlowEvent, JobId, LogLine, Progress, Status};
 
 /// The maximum number of jobs to follow at once; `hero flow logs` shows the lines of the others.
-const MOST: usize = 16;
+const MAX_FOLLOWED_JOBS: usize = 16;
 /// Timeout for the last lines.
-const DRAIN: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum number of lines waiting to be shown.
-const WAITING: usize = 256;
+const MAX_WAITING_LINES: usize = 256;
 
 /// An output of a job.
 pub(super) enum JobOutput {
@@ -35,7 +35,7 @@ pub(super) struct JobOutputs {
 
 impl JobOutputs {
     pub(super) fn new(client: &Client, context: ContextId) -> Self {
-        let (sender, said) = mpsc::channel(WAITING);
+        let (sender, said) = mpsc::channel(MAX_WAITING_LINES);
         let (listeners, heard) = Default::default();
         Self { client: client.clone(), context, listeners, heard, sender, said }
     }
@@ -48,7 +48,7 @@ impl JobOutputs {
         let (Some(name), Some(id), Some(is)) = (&change.job, &change.job_id, change.job_status) else { return };
         let is_worth_it =
             matches!(is, Status::Started | Status::Finished | Status::Error) && change.attempt.is_some_and(|attempt| attempt > 0);
-        if !is_worth_it || self.listeners.len() >= MOST || !self.heard.insert(id.clone()) {
+        if !is_worth_it || self.listeners.len() >= MAX_FOLLOWED_JOBS || !self.heard.insert(id.clone()) {
             return;
         }
         let (client, context, name, id, sender) = (self.client.clone(), self.context, name.clone(), id.clone(), self.sender.clone());
@@ -62,7 +62,7 @@ impl JobOutputs {
 
     /// Returns the remaining output when all jobs have ended.
     pub(super) async fn rest(mut self) -> Vec<JobOutput> {
-        let (deadline, mut rest) = (Instant::now() + DRAIN, Vec::new());
+        let (deadline, mut rest) = (Instant::now() + DRAIN_TIMEOUT, Vec::new());
         drop(self.sender);
         loop {
             tokio::select! {

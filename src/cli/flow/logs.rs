@@ -4,7 +4,7 @@ use serde_json::json;
 use super::FlowArgs;
 use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style, json_text};
-use crate::cli::watch::PAGE;
+use crate::cli::watch::LINES_PER_PAGE;
 use crate::exit::Usage;
 use crate::model::{FlowJob, LogLine};
 
@@ -31,7 +31,7 @@ impl Logs {
         for job in wanted.into_iter().filter(|job| job.status.is_some()) {
             let mut cursor = None;
             loop {
-                let page = client.get_logs(context, &job.job_id, cursor.as_deref(), PAGE).await?;
+                let page = client.get_logs(context, &job.job_id, cursor.as_deref(), LINES_PER_PAGE).await?;
                 page.lines.iter().try_for_each(|line| self.show(global.json, &job.name, line))?;
                 // A page can be short if its lines are long.
                 if page.ended || page.lines.is_empty() {

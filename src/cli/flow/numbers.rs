@@ -10,7 +10,7 @@ use super::file::{Diagnostic, position};
 use crate::model::{Beyond, excerpt};
 
 /// How many characters of a number are repeated.
-const LONGEST: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// What is wrong with the numbers of a file. Of a file that cannot be read it says nothing.
 pub(super) fn rounded(text: &str, mut options: Options) -> Vec<Diagnostic> {
@@ -40,7 +40,7 @@ impl Number {
         let number = text.get(from..to)?.trim();
         let is_text = text[..from].split_whitespace().next_back().is_some_and(is_mark_of_texts);
         (!is_text && is_whole_beyond(number)).then(|| {
-            let beyond = Beyond { path: self.path, number: excerpt(number, LONGEST).into_owned() };
+            let beyond = Beyond { path: self.path, number: excerpt(number, MAX_SHOWN_CHARS).into_owned() };
             Diagnostic::new(position(self.at), beyond.to_string())
         })
     }

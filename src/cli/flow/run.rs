@@ -5,7 +5,7 @@ use clap::Args;
 use super::Source;
 use super::ending::report;
 use super::watch::Watch;
-use crate::cli::global::{Global, RECONNECT};
+use crate::cli::global::{Global, RECONNECT_TIME};
 use crate::cli::watch::Signals;
 use crate::exit::Exit;
 use crate::model::parse_time;
@@ -27,7 +27,7 @@ pub(in crate::cli) struct Run {
 impl Run {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
         let spec = self.source.spec()?;
-        let reconnect = self.reconnect.unwrap_or(RECONNECT);
+        let reconnect = self.reconnect.unwrap_or(RECONNECT_TIME);
         let client = global.connect_to_wait(reconnect, self.wait).await?;
         let (flow, context) = (client.create_flow(&spec).await?, spec.context_id);
         let mut watch = Watch::of(client.clone(), context, flow, reconnect, true, global.json);

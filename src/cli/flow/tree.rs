@@ -35,7 +35,7 @@ pub(super) fn lines(style: Style, jobs: &[FlowJob], more: impl Fn(&FlowJob) -> O
         let next = match (is_root, is_last) {
             (true, _) => indent,
             // A long chain stops moving to the right.
-            (_, true) if below.get(&parent(job)).is_some_and(|all| all.len() == 1) && indent.len() >= DEEPEST => indent,
+            (_, true) if below.get(&parent(job)).is_some_and(|all| all.len() == 1) && indent.len() >= MAX_INDENT => indent,
             (_, true) => format!("{indent}   "),
             (_, false) => format!("{indent}│  "),
         };
@@ -45,7 +45,7 @@ pub(super) fn lines(style: Style, jobs: &[FlowJob], more: impl Fn(&FlowJob) -> O
 }
 
 /// The maximum indentation of the tree.
-const DEEPEST: usize = 48;
+const MAX_INDENT: usize = 48;
 
 /// Formats the status of a flow's job. A job that never ran is not shown as failed.
 pub(super) fn status_of_job(style: Style, status: Status, kind: Option<ErrorKind>, attempt: u32) -> Line {
@@ -105,9 +105,9 @@ fn line(style: Style, job: &FlowJob, jobs: &[FlowJob], places: &HashMap<&str, us
 }
 
 fn shortened(names: &[&str]) -> String {
-    const MOST: usize = 5;
-    let shown = names.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
-    if names.len() > MOST { format!("{shown} and {} more", names.len() - MOST) } else { shown }
+    const MAX_NAMES: usize = 5;
+    let shown = names.iter().take(MAX_NAMES).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_NAMES { format!("{shown} and {} more", names.len() - MAX_NAMES) } else { shown }
 }
 
 #[cfg(test)]

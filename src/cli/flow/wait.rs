@@ -5,7 +5,7 @@ use clap::Args;
 use super::FlowArgs;
 use super::ending::report;
 use super::watch::Watch;
-use crate::cli::global::{Global, RECONNECT};
+use crate::cli::global::{Global, RECONNECT_TIME};
 use crate::cli::watch::Signals;
 use crate::exit::Exit;
 use crate::model::parse_time;
@@ -26,7 +26,7 @@ pub(in crate::cli) struct Wait {
 impl Wait {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
         let (context, flow) = self.named.of();
-        let reconnect = self.reconnect.unwrap_or(RECONNECT);
+        let reconnect = self.reconnect.unwrap_or(RECONNECT_TIME);
         let client = global.connect_to_wait(reconnect, self.wait).await?;
         let mut watch = Watch::of(client.clone(), context, flow, reconnect, false, global.json);
         let mut signals = Signals::new()?;

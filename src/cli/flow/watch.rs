@@ -14,12 +14,12 @@ use crate::exit::Interrupted;
 use crate::model::{ContextId, Flow, FlowEvent, FlowId, FlowJob, FlowSpec, Progress, Status};
 
 /// Interval at which the tree is redrawn, as running times change.
-const FRAME: Duration = Duration::from_millis(200);
+const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Interval of progress messages without a terminal.
-const BETWEEN: Duration = Duration::from_secs(2);
+const MESSAGE_INTERVAL: Duration = Duration::from_secs(2);
 /// Timeout for the last changes.
-const DRAIN: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A flow being shown while it runs.
 pub(super) struct Watch {
@@ -86,7 +86,7 @@ impl Watch {
         let wait = client.wait_flow(context, flow, limit);
         tokio::pin!(wait);
         let next = || async move {
-            sleep(FRAME).await;
+            sleep(REDRAW_INTERVAL).await;
             client.get_flow(context, flow).await
         };
         let frame = next();
@@ -125,7 +125,7 @@ impl Watch {
         if is_over {
             let rest = async {
                 // The changes of short jobs may not have arrived yet.
-                while let Ok(Ok(Followed::Item(change))) = timeout(DRAIN, changes.next()).await {
+                while let Ok(Ok(Followed::Item(change))) = timeout(DRAIN_TIMEOUT, changes.next()).await {
                     self.note(&change, is_terminal);
                 }
                 let rest = std::mem::replace(&mut self.heard, JobOutputs::new(client, context)).rest().await;
@@ -166,7 +166,7 @@ impl Watch {
             JobOutput::Line(job, line) => style.bold(job) + " | " + style.level(line.level) + &line.text,
             JobOutput::Progress(job, progress) => {
                 let told = self.progress.get(&job).and_then(|(_, told)| *told);
-                let is_due = !is_terminal && told.is_none_or(|told| told.elapsed() >= BETWEEN);
+                let is_due = !is_terminal && told.is_none_or(|told| told.elapsed() >= MESSAGE_INTERVAL);
                 let line = Line::from(&job) + " " + far(&progress);
                 self.progress.insert(job, (progress, if is_due { Some(Instant::now()) } else { told }));
                 if !is_due {

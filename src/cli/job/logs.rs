@@ -1,9 +1,9 @@
 use clap::Args;
 
 use super::JobArgs;
-use crate::cli::global::{Global, RECONNECT};
+use crate::cli::global::{Global, RECONNECT_TIME};
 use crate::cli::output::{self, Style};
-use crate::cli::watch::{PAGE, Watch};
+use crate::cli::watch::{LINES_PER_PAGE, Watch};
 use crate::client::Client;
 use crate::model::LogLine;
 
@@ -26,7 +26,7 @@ impl Logs {
     async fn print(&self, client: &Client, json: bool) -> anyhow::Result<()> {
         let (mut cursor, mut is_empty) = (None, true);
         loop {
-            let page = client.get_logs(self.named.context(), &self.named.job_id, cursor.as_deref(), PAGE).await?;
+            let page = client.get_logs(self.named.context(), &self.named.job_id, cursor.as_deref(), LINES_PER_PAGE).await?;
             for line in &page.lines {
                 show(json, line)?;
             }
@@ -46,7 +46,7 @@ impl Logs {
         let (context, job_id, json) = (self.named.context(), &self.named.job_id, global.json);
         let logs = Some(client.follow_logs(context, job_id, None).await?);
         let quiet = json || !output::is_watched();
-        let watch = Watch { client, context, job_id, logs, limit: None, reconnect: RECONNECT, interrupt_stops: false, quiet };
+        let watch = Watch { client, context, job_id, logs, limit: None, reconnect: RECONNECT_TIME, interrupt_stops: false, quiet };
         match watch.finish(|line| show(json, line)).await? {
             Err(error) if error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()) => Err(error.into()),
             _ => Ok(()), // The user did not ask how the job ended.

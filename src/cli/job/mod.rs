@@ -14,7 +14,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::global::{Global, RECONNECT};
+use super::global::{Global, RECONNECT_TIME};
 use super::output::{self, Line, Style};
 use super::run::print_value;
 use super::translate::translated;
@@ -126,7 +126,7 @@ impl Job {
 
 impl Wait {
     async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
-        let reconnect = self.reconnect.unwrap_or(RECONNECT);
+        let reconnect = self.reconnect.unwrap_or(RECONNECT_TIME);
         let client = global.connect_to_wait(reconnect, self.wait).await?;
         let (context, job_id) = (self.named.context(), &self.named.job_id);
         let watch = Watch { client, context, job_id, logs: None, limit: self.wait, reconnect, interrupt_stops: false, quiet: global.json };

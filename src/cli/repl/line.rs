@@ -13,7 +13,7 @@ use crate::engine::is_heroscript;
 
 /// The maximum number of expressions in texts for which a line is checked for completeness. The compiler reports the
 /// rest.
-const DEEPEST: usize = 64;
+const MAX_EXPRESSIONS: usize = 64;
 
 /// The knowledge of the line editor about the language.
 pub(super) struct LineHelper {
@@ -72,7 +72,7 @@ pub(super) fn is_complete(line: &str) -> bool {
     if is_heroscript(line) {
         return has_closed_quotes(line);
     }
-    line.matches("${").count() > DEEPEST || is_closed(&mut line.chars().peekable(), false)
+    line.matches("${").count() > MAX_EXPRESSIONS || is_closed(&mut line.chars().peekable(), false)
 }
 
 /// Whether all texts of an action are closed. A quote within a word opens no text: it is an error that the parser

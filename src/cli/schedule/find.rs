@@ -2,7 +2,7 @@ use super::ScheduleArgs;
 use crate::cli::global::Global;
 use crate::cli::local_time::local_time;
 use crate::cli::output::{self, Line, Style};
-use crate::cli::paging::{PAGE, own_caller};
+use crate::cli::paging::{ENTRIES_PER_CALL, own_caller};
 use crate::client::{Client, code};
 use crate::exit::Usage;
 use crate::model::{Schedule, ScheduleId, tree};
@@ -20,7 +20,7 @@ impl ScheduleArgs {
     async fn find(&self, client: &Client, is_meant: impl Fn(&Schedule) -> bool) -> anyhow::Result<Schedule> {
         let (mut found, mut cursor, mut caller) = (Vec::new(), None, None);
         loop {
-            let page = match client.list_schedules(self.context(), caller.as_deref(), cursor.as_deref(), PAGE).await {
+            let page = match client.list_schedules(self.context(), caller.as_deref(), cursor.as_deref(), ENTRIES_PER_CALL).await {
                 Err(error) if caller.is_none() && error.has_code(code::DENIED) => {
                     caller = Some(own_caller(client, error).await?);
                     continue;

@@ -12,16 +12,16 @@ use crate::store::{Error, Store};
 
 /// Time for other servers to see that a context is being deleted, before anything is removed: they check five times a
 /// second.
-const SEEN: Duration = Duration::from_secs(1);
+const ANNOUNCEMENT_TIME: Duration = Duration::from_secs(1);
 /// Timeout for stopped jobs to end, and for telling other nodes about stops. After it the data is removed, and the ends
 /// of these jobs are not recorded.
-const STOPS: Duration = Duration::from_secs(30);
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Interval at which the jobs are checked.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The pause between two steps, so that Redis can do other work.
-const STEP: Duration = Duration::from_millis(5);
+const STEP_PAUSE: Duration = Duration::from_millis(5);
 /// The pause before a failed deletion is tried again.
-const AGAIN: Duration = Duration::from_secs(2);
+const RETRY_DELAY: Duration = Duration::from_secs(2);
 
 impl Hosting {
     /// Deletes the rest of a context in the background, unless this is already under way here. Each server does so,
@@ -42,7 +42,7 @@ impl Hosting {
             if let Err(error) = deleted {
                 tracing::warn!(%context, "a context cannot be deleted now, and is tried again: {error:#}");
                 tokio::select! {
-                    () = tokio::time::sleep(AGAIN) => {}
+                    () = tokio::time::sleep(RETRY_DELAY) => {}
                     () = hosting.0.shutdown.cancelled() => {}
                 }
             }
@@ -59,7 +59,7 @@ impl Hosting {
         let told = Instant::now();
         self.stop_jobs(&store).await?;
         self.leave(context).await;
-        tokio::time::sleep_until(told + SEEN).await;
+        tokio::time::sleep_until(told + ANNOUNCEMENT_TIME).await;
         loop {
             let (mut cursor, mut gone) = (0, 0);
             loop {
@@ -68,7 +68,7 @@ impl Hosting {
                 if cursor == 0 {
                     break;
                 }
-                tokio::time::sleep(STEP).await;
+                tokio::time::sleep(STEP_PAUSE).await;
             }
             // A server may have written something after the scan passed.
             if gone == 0 {
@@ -84,7 +84,7 @@ impl Hosting {
     /// Stops the running jobs of a context. Waits a limited time until they have ended, and until remote jobs have been
     /// stopped on the other node.
     async fn stop_jobs(&self, store: &Store) -> Result<(), Error> {
-        let until = Instant::now() + STOPS;
+        let until = Instant::now() + STOP_TIMEOUT;
         let mut told: Vec<JobId> = Vec::new();
         loop {
             let running = store.queues().leased(1000).await?;
@@ -104,7 +104,7 @@ impl Hosting {
                 store.jobs().stop(job).await?;
             }
             told = running;
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -119,7 +119,7 @@ impl Hosting {
             if is_over {
                 break;
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             self.shut_pools(context);
         }
         self.shut(context, None).await;

@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::{Hosting, Pools};
 
 /// Interval at which a drain checks whether pools that were starting have started.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Hosting {
     /// Makes every pool stop taking jobs, and starts no more pools. Running jobs continue, however long they take.
@@ -17,7 +17,7 @@ impl Hosting {
     /// Waits until all pools have left.
     pub(crate) async fn left(&self) {
         while self.hosted().values().any(|hosted| matches!(hosted.pools, Pools::Starting)) {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         for entry in self.pools_if(|_| true) {
             entry.pool.leave();

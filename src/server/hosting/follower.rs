@@ -13,7 +13,7 @@ pub(crate) struct Follower {
 }
 
 /// The pause before a failed change is tried again.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 impl Follower {
     pub(crate) fn new(hosting: Hosting) -> Self {
@@ -30,7 +30,7 @@ impl Service for Follower {
 
     async fn tick(&mut self) -> Result<Duration, Self::Error> {
         // The sender lives as long as the authority, which is held here.
-        let _ = tokio::time::timeout(AGAIN, self.changes.changed()).await;
+        let _ = tokio::time::timeout(RETRY_DELAY, self.changes.changed()).await;
         let open: Vec<ContextId> = self.hosting.hosted().keys().copied().collect();
         for context in open {
             match self.hosting.0.authority.context(context) {

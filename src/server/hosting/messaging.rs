@@ -10,7 +10,7 @@ use super::{Hosted, Hosting, Pools, TIME_SLICE};
 use crate::model::ContextId;
 
 /// The maximum number open at once.
-pub(super) const MOST: usize = 64;
+pub(super) const MAX_OPEN: usize = 64;
 
 /// A permit for a context to be open only for its messages, until dropped.
 pub(super) struct MessagingPermit {

@@ -127,7 +127,7 @@ impl Hosting {
         let doors = [const { tokio::sync::Mutex::const_new(()) }; DOORS];
         let context_permits = Arc::new(Semaphore::new(settings.contexts_running));
         let runner_permits = PoolPermits::new(settings.contexts_running);
-        let messaging_permits = Arc::new(Semaphore::new(messaging::MOST));
+        let messaging_permits = Arc::new(Semaphore::new(messaging::MAX_OPEN));
         let inner = Inner {
             settings,
             dispatcher,
@@ -248,4 +248,4 @@ impl Hosting {
 const TIME_SLICE: Duration = Duration::from_secs(10);
 
 /// Idle time before a context sleeps.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE_TIME: Duration = Duration::from_secs(60);

@@ -17,7 +17,7 @@ use crate::service;
 use crate::store::{Store, Subscriber};
 
 /// The pause before pools that did not start are tried again.
-const AGAIN: Duration = Duration::from_secs(5);
+const RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// The reason why a context is opened.
 pub(super) enum Why {
@@ -179,7 +179,7 @@ impl Hosting {
                 // End the pools that had started.
                 shutdown.cancel();
                 hosted.pools = Pools::None;
-                hosted.waits_since = Some(Instant::now() + AGAIN);
+                hosted.waits_since = Some(Instant::now() + RETRY_DELAY);
                 Err(error)
             }
         }

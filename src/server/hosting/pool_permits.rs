@@ -25,7 +25,7 @@ struct State {
 }
 
 /// A runner that has not asked for this long no longer waits.
-const ASKS: Duration = Duration::from_secs(5);
+const WAITER_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl PoolPermits {
     pub(super) fn new(permits: usize) -> Arc<Self> {
@@ -39,7 +39,7 @@ impl PoolPermits {
     /// Returns a permit, if one is free and no other runner comes first. Otherwise the runner waits and must ask again.
     pub(super) fn take(self: &Arc<Self>, who: LocalRunner, now: Instant) -> Option<PoolPermit> {
         let mut state = self.locked();
-        state.waiting.retain(|_, (_, asked)| now.saturating_duration_since(*asked) < ASKS);
+        state.waiting.retain(|_, (_, asked)| now.saturating_duration_since(*asked) < WAITER_TIMEOUT);
         state.waiting.entry(who).or_insert((now, now)).1 = now;
         if state.free == 0 || state.before(who) >= state.free {
             return None;
@@ -174,7 +174,7 @@ mod tests {
         let permit = runner_permits.take(who(1), now).unwrap();
         assert!(runner_permits.take(who(2), now).is_none());
         drop(permit);
-        assert!(runner_permits.take(who(3), now + ASKS / 2).is_none());
-        assert!(runner_permits.take(who(3), now + ASKS).is_some());
+        assert!(runner_permits.take(who(3), now + WAITER_TIMEOUT / 2).is_none());
+        assert!(runner_permits.take(who(3), now + WAITER_TIMEOUT).is_some());
     }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::messaging::MessagingQueue;
 use super::opening::Why;
-use super::{Hosting, IDLE, Pools, TIME_SLICE};
+use super::{Hosting, IDLE_TIME, Pools, TIME_SLICE};
 use crate::model::{ContextId, ContextStatus};
 use crate::server::pools::queues_everywhere;
 use crate::service::Service;
@@ -29,16 +29,16 @@ pub(crate) struct Rotation {
 }
 
 /// Interval of scans for due work.
-const LOOK: Duration = Duration::from_secs(1);
+const SCAN_INTERVAL: Duration = Duration::from_secs(1);
 /// The maximum number of contexts per scan: about ten milliseconds for Redis.
-const AT_ONCE: usize = 500;
+const CONTEXTS_PER_SCAN: usize = 500;
 /// Work due within this time opens its context, because a scan and the opening take time.
-const AHEAD: Duration = Duration::from_secs(4);
+const OPEN_AHEAD: Duration = Duration::from_secs(4);
 /// Interval at which permits are checked while contexts wait for one.
-const WAITING: Duration = Duration::from_millis(100);
+const PERMIT_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval at which a sleeping context is opened for maintenance: its indexes are trimmed, and jobs of other programs
 /// that are in no queue are found.
-const TIDIED: Duration = Duration::from_secs(6 * 3600);
+const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(6 * 3600);
 
 impl Rotation {
     /// Creates the rotation. A Redis Cluster has no databases to scan, so all contexts are open there.
@@ -81,7 +81,7 @@ impl Rotation {
         // Contexts after the last scanned one come first, then the others.
         let behind = quiet.iter().filter(|id| self.at.is_some_and(|at| **id <= at)).count();
         quiet.rotate_left(behind);
-        quiet.truncate(AT_ONCE);
+        quiet.truncate(CONTEXTS_PER_SCAN);
         self.at = quiet.last().copied();
         let now = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now());
         let Ok(now) = now else { return Ok(()) };
@@ -95,7 +95,7 @@ impl Rotation {
                     continue;
                 }
             };
-            let is_due = pending.work || pending.due.is_some_and(|due| due <= now.plus(AHEAD));
+            let is_due = pending.work || pending.due.is_some_and(|due| due <= now.plus(OPEN_AHEAD));
             let wakes = is_due || self.wants_tidying(id, pending);
             if wakes {
                 self.wake(id);
@@ -110,10 +110,10 @@ impl Rotation {
     fn wants_tidying(&mut self, id: ContextId, pending: Pending) -> bool {
         let now = Instant::now();
         // The first round is spread, so that not all are opened together.
-        let due = self.tidied.entry(id).or_insert_with(|| now + TIDIED.mul_f64(rand::random()));
+        let due = self.tidied.entry(id).or_insert_with(|| now + MAINTENANCE_INTERVAL.mul_f64(rand::random()));
         let wants = pending.keys > 1 && *due <= now;
         if wants {
-            *due = now + TIDIED;
+            *due = now + MAINTENANCE_INTERVAL;
         }
         wants
     }
@@ -166,7 +166,7 @@ impl Rotation {
                     Pools::None => match hosted.waits_since {
                         Some(since) if since <= now => waiting.push((since, *id)),
                         Some(_) => {}
-                        None if now - hosted.busy >= IDLE => idle.push(*id),
+                        None if now - hosted.busy >= IDLE_TIME => idle.push(*id),
                         None => {}
                     },
                     Pools::Ending(_) => ending += 1,
@@ -184,10 +184,10 @@ impl Rotation {
         let mut wanted = waiting.len().saturating_sub(free + ending);
         let does_any_wait = wanted > 0;
         for (has_none, quiet, since, is_paused, id) in running {
-            let is_asked = does_any_wait && (quiet >= LOOK || since >= TIME_SLICE);
+            let is_asked = does_any_wait && (quiet >= SCAN_INTERVAL || since >= TIME_SLICE);
             // It has taken no jobs since the last check, so no long one has just begun.
             let gives_permit = wanted > 0 && is_asked && has_none && is_paused;
-            if quiet >= IDLE || gives_permit {
+            if quiet >= IDLE_TIME || gives_permit {
                 wanted = wanted.saturating_sub(1);
                 self.hosting.end_pools(id);
             } else {
@@ -195,10 +195,10 @@ impl Rotation {
             }
         }
         // Turns are checked more often than idle contexts.
-        if !idle.is_empty() && self.asked.is_none_or(|asked| asked.elapsed() >= LOOK) {
+        if !idle.is_empty() && self.asked.is_none_or(|asked| asked.elapsed() >= SCAN_INTERVAL) {
             self.asked = Some(Instant::now());
             for id in self.may_sleep(&idle).await {
-                self.hosting.shut(id, Some(IDLE)).await;
+                self.hosting.shut(id, Some(IDLE_TIME)).await;
             }
         }
     }
@@ -209,7 +209,7 @@ impl Rotation {
         let Some(databases) = &self.databases else { return Vec::new() };
         let Ok(now) = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now()) else { return Vec::new() };
         let Ok(pending) = databases.pending(ids, &self.queues).await else { return Vec::new() };
-        let is_nothing = |pending: &Pending| !pending.work && pending.due.is_none_or(|due| due > now.plus(IDLE));
+        let is_nothing = |pending: &Pending| !pending.work && pending.due.is_none_or(|due| due > now.plus(IDLE_TIME));
         let quiet = pending.into_iter().filter_map(|(id, pending)| Some((id, pending.ok().filter(is_nothing)?)));
         quiet.filter(|(id, pending)| !(pending.messages && self.hosting.stays_for_messages(*id))).map(|(id, _)| id).collect()
     }
@@ -222,12 +222,12 @@ impl Service for Rotation {
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         self.take_turns().await;
-        if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK) {
+        if self.looked.is_none_or(|looked| looked.elapsed() >= SCAN_INTERVAL) {
             self.looked = Some(Instant::now());
             self.look().await?;
         }
         let waits = self.hosting.hosted().values().any(|hosted| hosted.waits_since.is_some());
-        let pause = if waits { WAITING } else { LOOK };
+        let pause = if waits { PERMIT_CHECK_INTERVAL } else { SCAN_INTERVAL };
         // Checks at once when a permit is free or wanted.
         let _ = tokio::time::timeout(pause, self.hosting.0.moved.notified()).await;
         Ok(Duration::ZERO)

@@ -43,11 +43,11 @@ pub(super) struct Running {
 }
 
 /// Idle time before a pool makes way for another.
-const QUIET: Duration = Duration::from_secs(1);
+const IDLE_TIME: Duration = Duration::from_secs(1);
 /// The pause after a failed start; it doubles with each further failure.
-const AGAIN: Duration = Duration::from_secs(1);
+const RESTART_DELAY: Duration = Duration::from_secs(1);
 /// The maximum pause.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_RESTART_DELAY: Duration = Duration::from_secs(60);
 
 impl RunnerPool {
     pub(super) const fn new(runner: Runner) -> Self {
@@ -84,11 +84,11 @@ impl RunnerPool {
                 self.failures = 0;
             }
             // It cannot run here, as was logged when the runner was seen.
-            Ok(None) => self.state = State::Resting(Some(Instant::now() + LONGEST)),
+            Ok(None) => self.state = State::Resting(Some(Instant::now() + MAX_RESTART_DELAY)),
             Err(error) => {
                 // End what had started.
                 shutdown.cancel();
-                let again = AGAIN.saturating_mul(1 << self.failures.min(6)).min(LONGEST);
+                let again = RESTART_DELAY.saturating_mul(1 << self.failures.min(6)).min(MAX_RESTART_DELAY);
                 tracing::warn!(runner = %id, %context, "the pool of a runner does not start, and is tried again in {again:?}: {error:#}");
                 self.state = State::Resting(Some(Instant::now() + again));
                 self.failures = self.failures.saturating_add(1);
@@ -111,7 +111,7 @@ impl RunnerPool {
                     running.busy = now;
                 }
                 let (quiet, since) = (now - running.busy, now - running.since);
-                let is_asked = (quiet >= QUIET || since >= TIME_SLICE) && running.permit.is_wanted();
+                let is_asked = (quiet >= IDLE_TIME || since >= TIME_SLICE) && running.permit.is_wanted();
                 // If it was paused before, it has taken none since, so no long job has just begun.
                 let gives_permit = is_asked && running.is_paused && running.jobs() == 0;
                 running.pause(is_asked);

@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::runner_pool::{RunnerPool, State};
-use super::{Hosting, IDLE};
+use super::{Hosting, IDLE_TIME};
 use crate::dispatch::OpenContext;
 use crate::model::{Runner, RunnerId, ScriptType, Target};
 use crate::store::{Error, Score, Store};
@@ -28,15 +28,15 @@ pub(super) struct Runners {
 }
 
 /// Interval at which changes of runners and jobs for them are looked for.
-const LOOK: Duration = Duration::from_millis(500);
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// Minimum interval while jobs arrive.
-const SOONEST: Duration = Duration::from_millis(50);
+const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// The maximum number of local runners with pools in a context: the most that may exist.
-const MOST: usize = 10_000;
+const MAX_RUNNERS: usize = 10_000;
 /// The maximum number of runners scanned for jobs at once. The others are next.
-const AT_ONCE: usize = 256;
+const RUNNERS_PER_SCAN: usize = 256;
 /// The number of runners per page.
-const PAGE: usize = 500;
+const RUNNERS_PER_PAGE: usize = 500;
 
 impl Runners {
     pub(super) fn new(hosting: Hosting, store: Store) -> Self {
@@ -68,7 +68,7 @@ impl Runners {
             ending.values_mut().for_each(|pool| pool.leave(&self.hosting.0.tasks));
         }
         while ending.values().any(RunnerPool::is_leaving) && !shutdown.is_cancelled() && !closing.is_cancelled() {
-            tokio::time::sleep(SOONEST).await;
+            tokio::time::sleep(MIN_CHECK_INTERVAL).await;
         }
         for (id, pool) in &ending {
             self.hosting.0.runner_permits.give_up((self.store.context(), *id));
@@ -84,8 +84,8 @@ impl Runners {
         let wanted = |script_type: &ScriptType| self.pools.values().any(|pool| pool.rests() && pool.runner.script_type == *script_type);
         let wakes = self.wake_ups.iter().filter(|(script_type, _)| wanted(script_type)).map(|(_, wake)| Box::pin(wake.notified()));
         let wakes: Vec<_> = wakes.collect();
-        tokio::time::sleep(SOONEST).await;
-        let rest = tokio::time::sleep(LOOK.saturating_sub(SOONEST));
+        tokio::time::sleep(MIN_CHECK_INTERVAL).await;
+        let rest = tokio::time::sleep(CHECK_INTERVAL.saturating_sub(MIN_CHECK_INTERVAL));
         if wakes.is_empty() {
             return rest.await;
         }
@@ -116,14 +116,14 @@ impl Runners {
     async fn wanted(&self) -> Result<BTreeMap<RunnerId, Runner>, Error> {
         let (mut wanted, mut after) = (BTreeMap::new(), Score::from(0));
         loop {
-            let (page, next) = self.store.runners().list(after, PAGE).await?;
+            let (page, next) = self.store.runners().list(after, RUNNERS_PER_PAGE).await?;
             wanted.extend(page.into_iter().filter(|runner| runner.local).map(|runner| (runner.runner_id, runner)));
             match next {
-                Some(next) if wanted.len() < MOST => after = next,
+                Some(next) if wanted.len() < MAX_RUNNERS => after = next,
                 _ => break,
             }
         }
-        while wanted.len() > MOST {
+        while wanted.len() > MAX_RUNNERS {
             wanted.pop_last();
         }
         Ok(wanted)
@@ -160,7 +160,7 @@ impl Runners {
     fn make_way(&mut self) {
         let now = Instant::now();
         for pool in self.pools.values_mut() {
-            pool.look(now, IDLE, &self.hosting.0.tasks);
+            pool.look(now, IDLE_TIME, &self.hosting.0.tasks);
         }
     }
 
@@ -181,15 +181,15 @@ impl Runners {
             self.pools.values().filter(may).partition(|pool| pool.waits_since.is_some());
         // If very many wait, only the first ones ask, and the others keep their order.
         waiting.sort_by_key(|pool| pool.waits_since);
-        for pool in waiting.iter().skip(AT_ONCE) {
+        for pool in waiting.iter().skip(RUNNERS_PER_SCAN) {
             self.hosting.0.runner_permits.stay((context, pool.runner.runner_id), now);
         }
         let behind = others.iter().filter(|pool| self.looked.is_some_and(|last| pool.runner.runner_id <= last)).count();
         others.rotate_left(behind);
-        others.truncate(AT_ONCE);
+        others.truncate(RUNNERS_PER_SCAN);
         self.looked = others.last().map(|pool| pool.runner.runner_id);
         let mut asked: Vec<(RunnerId, (ScriptType, Target))> = Vec::new();
-        for pool in waiting.into_iter().take(AT_ONCE).chain(others) {
+        for pool in waiting.into_iter().take(RUNNERS_PER_SCAN).chain(others) {
             let (id, script_type, group) = (pool.runner.runner_id, &pool.runner.script_type, pool.runner.runner_id.group());
             asked.push((id, (script_type.clone(), Target::Group(group.clone()))));
             asked.push((id, (script_type.clone(), Target::Instance(group, 1))));

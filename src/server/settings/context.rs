@@ -7,7 +7,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
-use super::context_settings::{self, MOST};
+use super::context_settings::{self, MAX_CONTEXTS};
 use super::{Secret, Settings};
 use crate::model::ContextId;
 
@@ -167,7 +167,7 @@ fn listed(value: Value) -> Result<BTreeSet<ContextId>, String> {
 fn several(contexts: BTreeSet<ContextId>) -> Result<Vec<ContextId>, String> {
     match contexts.len() {
         0 => Err("at least one context is needed; the default is 0".to_owned()),
-        count if count > MOST => Err(format!("{count} are more than {MOST} contexts")),
+        count if count > MAX_CONTEXTS => Err(format!("{count} are more than {MAX_CONTEXTS} contexts")),
         _ => Ok(contexts.into_iter().collect()),
     }
 }

@@ -9,7 +9,7 @@ use crate::engine::Capability;
 use crate::model::{ContextId, size_text};
 
 /// The maximum number of contexts of a process. Each has its own connections, so a larger number is a typing error.
-pub(super) const MOST: usize = 256;
+pub(super) const MAX_CONTEXTS: usize = 256;
 /// No script runs in less, because the engine itself needs some of it.
 pub(super) const LEAST_SCRIPT_MEMORY: u64 = 1 << 20;
 
@@ -216,8 +216,8 @@ pub(super) fn numbers<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<BT
         let number = |text: &str| text.trim().parse::<u32>().ok();
         let range = number(first).zip(number(last)).filter(|(first, last)| first <= last);
         let (first, last) = range.ok_or_else(|| format!("{text:?} is not a context or a range such as 0-4"))?;
-        if (last - first) as usize >= MOST {
-            return Err(format!("{text} is more than {MOST} contexts"));
+        if (last - first) as usize >= MAX_CONTEXTS {
+            return Err(format!("{text} is more than {MAX_CONTEXTS} contexts"));
         }
         contexts.extend((first..=last).map(ContextId));
     }

@@ -10,7 +10,7 @@ use crate::model::{ContextId, Name, ScriptType};
 use crate::sal::Hosts;
 
 /// The maximum number of actors of one kind in a process. A larger number is a typing error.
-const MOST: u32 = 1024;
+const MAX_ACTORS: u32 = 1024;
 
 /// The actors of one script type and group that a process runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,8 +144,8 @@ impl PoolSettings {
         if self.instances.is_empty() {
             return Some(format!("{of} has no instances; leave it out instead"));
         }
-        if self.instances.len() > MOST as usize {
-            return Some(format!("{of} has more than {MOST} instances"));
+        if self.instances.len() > MAX_ACTORS as usize {
+            return Some(format!("{of} has more than {MAX_ACTORS} instances"));
         }
         if let Instances::Numbers(numbers) = &self.instances {
             let mut seen = std::collections::BTreeSet::new();

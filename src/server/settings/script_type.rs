@@ -53,18 +53,18 @@ impl Table {
     }
 
     const fn memory() -> u64 {
-        ScriptTypeSettings::MEMORY
+        ScriptTypeSettings::DEFAULT_MEMORY
     }
 }
 
 impl ScriptTypeSettings {
     /// The default memory for the data of one process of a job, in bytes. Some interpreters need a hundred megabytes to
     /// start.
-    pub const MEMORY: u64 = 512 << 20;
+    pub const DEFAULT_MEMORY: u64 = 512 << 20;
 
     /// Returns a type of which only the name is given.
     pub(crate) fn unconfigured(name: ScriptType) -> Self {
-        Self { name, command: None, file: Table::file(), read: Vec::new(), memory: Self::MEMORY, interpreter: None, venv: None }
+        Self { name, command: None, file: Table::file(), read: Vec::new(), memory: Self::DEFAULT_MEMORY, interpreter: None, venv: None }
     }
 
     fn named(name: &str) -> Result<Self, String> {
@@ -157,7 +157,7 @@ impl ScriptTypeSettings {
             ("command", self.command.as_ref().map(|command| json!(command))),
             ("file", (self.file != Table::file()).then(|| json!(self.file))),
             ("read", (!self.read.is_empty()).then(|| json!(paths(&self.read)))),
-            ("memory", (self.memory != Self::MEMORY).then(|| json!(size_text(self.memory)))),
+            ("memory", (self.memory != Self::DEFAULT_MEMORY).then(|| json!(size_text(self.memory)))),
         ];
         fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }

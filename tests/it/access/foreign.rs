@@ -78,31 +78,31 @@ async fn who_is_refused_at_login_is_refused_at_every_door_and_told_which_key_it_
 
 #[tokio::test]
 async fn a_number_of_another_program_uses_up_none_of_those_that_are_given_here_nor_of_its_own() {
-    const LAST: u64 = 2_147_483_647;
+    const LAST_NUMBER: u64 = 2_147_483_647;
     let (guarded, _server, operator) = open().await;
     let redis = &guarded.house.redis;
     // The first identity there is.
-    guarded.foreign(LAST, None).await;
+    guarded.foreign(LAST_NUMBER, None).await;
     let is_listed = async |number: u64| redis.run::<Option<String>>(&["ZSCORE", "hero:access:identities", &number.to_string()]).await;
-    until("it is listed", async || is_listed(LAST).await).await;
+    until("it is listed", async || is_listed(LAST_NUMBER).await).await;
     assert_eq!(operator.ok("create_identity", json!({})).await["identity_id"], 1);
-    operator.ok("create_token", json!([LAST])).await;
-    operator.ok("grant", json!({ "identity_id": LAST, "role": "caller" })).await;
-    operator.ok("update_identity", json!({ "identity_id": LAST, "address": ["a"] })).await;
+    operator.ok("create_token", json!([LAST_NUMBER])).await;
+    operator.ok("grant", json!({ "identity_id": LAST_NUMBER, "role": "caller" })).await;
+    operator.ok("update_identity", json!({ "identity_id": LAST_NUMBER, "address": ["a"] })).await;
     assert_eq!(operator.ok("create_identity", json!({})).await["identity_id"], 2);
     // Which numbers were given is lost.
     let _: i64 = redis.run(&["HDEL", "hero:meta:access", "last"]).await;
     assert_eq!(operator.ok("create_identity", json!({})).await["identity_id"], 3);
     let is_deleted = async |number: u64| guarded.authority.is_deleted(&number.to_string()).await.unwrap();
-    assert!(!is_deleted(LAST).await);
-    operator.ok("delete_identity", json!([LAST])).await;
-    assert!(is_deleted(LAST).await, "its schedules end");
+    assert!(!is_deleted(LAST_NUMBER).await);
+    operator.ok("delete_identity", json!([LAST_NUMBER])).await;
+    assert!(is_deleted(LAST_NUMBER).await, "its schedules end");
     assert_eq!(operator.ok("create_identity", json!({})).await["identity_id"], 4);
     // That number is never assigned, and others are free.
-    guarded.foreign(LAST, None).await;
-    let fault = operator.fault("get_identity", json!([LAST])).await;
+    guarded.foreign(LAST_NUMBER, None).await;
+    let fault = operator.fault("get_identity", json!([LAST_NUMBER])).await;
     assert!(fault.message.contains("identities had its number before"), "{fault:?}");
-    for number in [LAST - 1, 9] {
+    for number in [LAST_NUMBER - 1, 9] {
         guarded.foreign(number, None).await;
         operator.ok("create_token", json!([number])).await;
     }
@@ -117,7 +117,7 @@ async fn a_number_of_another_program_uses_up_none_of_those_that_are_given_here_n
     }
     assert_eq!(given, [5, 6, 7, 8, 10]);
     let left: Vec<String> = redis.run(&["ZRANGE", "hero:access:numbers", "0", "-1"]).await;
-    assert_eq!(left, [(LAST - 1).to_string(), LAST.to_string()]);
+    assert_eq!(left, [(LAST_NUMBER - 1).to_string(), LAST_NUMBER.to_string()]);
 }
 
 #[tokio::test]

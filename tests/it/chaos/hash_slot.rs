@@ -16,7 +16,7 @@ pub struct HashSlot {
 }
 
 /// Between two keys that move one by one, and before what failed is tried again.
-const PACE: Duration = Duration::from_millis(50);
+const MOVE_INTERVAL: Duration = Duration::from_millis(50);
 
 impl HashSlot {
     /// The slot of a key.
@@ -48,7 +48,7 @@ impl HashSlot {
                 // A node is away, or does not serve yet.
                 Err(_) => {}
             }
-            tokio::time::sleep(PACE).await;
+            tokio::time::sleep(MOVE_INTERVAL).await;
         }
     }
 

@@ -90,7 +90,7 @@ impl Reader {
         self.keyboard.write_all(typed.as_bytes()).await.unwrap();
         let mut printed = Vec::new();
         loop {
-            let line = tokio::time::timeout(LONG, self.screen.next_line()).await;
+            let line = tokio::time::timeout(PROGRAM_TIMEOUT, self.screen.next_line()).await;
             let line = line.unwrap_or_else(|_| panic!("{command} does not end; {}", self.errors())).unwrap();
             let line = line.unwrap_or_else(|| panic!("{command} ended the shell; {}", self.errors()));
             if let Some(code) = line.strip_prefix(END) {

@@ -36,7 +36,7 @@ impl Wscat {
         let (mut line, mut seen) = (Vec::new(), String::new());
         loop {
             line.clear();
-            let read = tokio::time::timeout(LONG, self.screen.read_until(b'\n', &mut line)).await;
+            let read = tokio::time::timeout(PROGRAM_TIMEOUT, self.screen.read_until(b'\n', &mut line)).await;
             let read = read.unwrap_or_else(|_| panic!("{text} never came after {seen}")).unwrap();
             assert!(read > 0, "wscat ended: {seen}");
             let now = String::from_utf8_lossy(&line);

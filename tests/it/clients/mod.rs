@@ -22,7 +22,7 @@ use tokio::process::Command;
 use crate::support::{House, PATIENCE, Server};
 
 /// No program takes longer: a compiler on a busy machine takes more than a call does.
-const LONG: Duration = PATIENCE.saturating_mul(5);
+const PROGRAM_TIMEOUT: Duration = PATIENCE.saturating_mul(5);
 
 fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
@@ -73,7 +73,7 @@ fn bare(program: impl AsRef<std::ffi::OsStr>) -> Command {
 
 /// Runs a program to its good end. What it said.
 async fn runs(command: &mut Command) -> String {
-    let output = tokio::time::timeout(LONG, command.output()).await.unwrap_or_else(|_| panic!("does not end: {command:?}"));
+    let output = tokio::time::timeout(PROGRAM_TIMEOUT, command.output()).await.unwrap_or_else(|_| panic!("does not end: {command:?}"));
     let output = output.unwrap_or_else(|error| panic!("{command:?}: {error}; `make setup-tests` installs what it needs"));
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{command:?} ended with {}\n{out}{err}", output.status);

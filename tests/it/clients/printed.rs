@@ -114,7 +114,7 @@ impl Runner {
 
     async fn run(&mut self, program: &str) -> Result<Value, String> {
         self.to.write_all(format!("{}\n", json!(program)).as_bytes()).await.unwrap();
-        let line = tokio::time::timeout(LONG, self.from.next_line()).await.expect("an answer").unwrap();
+        let line = tokio::time::timeout(PROGRAM_TIMEOUT, self.from.next_line()).await.expect("an answer").unwrap();
         result(&serde_json::from_str(&line.expect("it runs on")).unwrap())
     }
 }

@@ -21,7 +21,7 @@ fn the_first_program_of_the_document_is_the_one_that_is_compiled() {
 }
 
 async fn connect(server: &Server) -> WsClient {
-    WsClientBuilder::default().request_timeout(LONG).build(server.url()).await.unwrap()
+    WsClientBuilder::default().request_timeout(PROGRAM_TIMEOUT).build(server.url()).await.unwrap()
 }
 
 async fn call(client: &WsClient, method: &str, parameter: &Value) -> Result<Value, Error> {
@@ -63,7 +63,7 @@ async fn a_notification_of_jsonrpsees_client_is_carried_out_and_leaves_the_calls
         client.notification("start_job", rpc_params!["not an id"]).await.unwrap();
         client.notification("start_job", rpc_params![&id]).await.unwrap();
     };
-    for result in tokio::time::timeout(LONG, future::join(waits, notify)).await.expect("the job is started").0 {
+    for result in tokio::time::timeout(PROGRAM_TIMEOUT, future::join(waits, notify)).await.expect("the job is started").0 {
         assert_eq!(result.unwrap()["value"], 42);
     }
     assert!(client.is_connected());
@@ -77,7 +77,7 @@ async fn jsonrpsees_client_follows_a_log_and_lets_go_of_it() {
     let id = call(&client, "create_job", &json!("print(\"hello\")")).await.unwrap();
     let mut lines: Subscription<Value> = client.subscribe("subscribe_logs", rpc_params![&id], "unsubscribe_logs").await.unwrap();
     call(&client, "start_job", &id).await.unwrap();
-    let line = tokio::time::timeout(LONG, lines.next()).await.expect("a line").unwrap().unwrap();
+    let line = tokio::time::timeout(PROGRAM_TIMEOUT, lines.next()).await.expect("a line").unwrap().unwrap();
     assert_eq!(line["text"], "hello", "{line}");
     lines.unsubscribe().await.unwrap();
     assert_eq!(client.request::<Value, _>("ping", rpc_params![]).await.unwrap(), "pong");

@@ -13,7 +13,7 @@ use hero::store::{ActorRoom, AttemptEnd, Created, Ended, Fetch, NewJob, Pace, Pe
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until};
 
 /// More than any test lasts.
-const LONG: Duration = Duration::from_secs(24 * 3600);
+const LONG_RETENTION: Duration = Duration::from_secs(24 * 3600);
 
 async fn limit(redis: &Redis, bytes: u64) {
     let _: String = redis.run(&["CONFIG", "SET", "maxmemory", &bytes.to_string()]).await;
@@ -38,7 +38,7 @@ async fn until_there_is_room<T, F: Future<Output = Result<T, Error>>>(refused: &
 async fn a_redis_filled_to_the_brim_under_load_loses_no_result_and_recovers_by_itself() {
     let redis = Redis::start().await;
     // The clock of this house is moved, and no lease may be over by that.
-    let mut house = House::lasting(redis, Periods { lease: LONG, ..Periods::default() }).await;
+    let mut house = House::lasting(redis, Periods { lease: LONG_RETENTION, ..Periods::default() }).await;
     house.hire(pool_settings(house.redis.directory(), 2)).await;
     let brim = house.redis.memory("used_memory").await + (8 << 20);
     limit(&house.redis, brim).await;

@@ -9,13 +9,13 @@ use hero::store::{Pace, Store};
 use crate::support::{Redis, round, until};
 
 /// No two walks begin within this, where they are short.
-const PAUSE: u64 = 2;
+const WALK_PAUSE_SECONDS: u64 = 2;
 
 /// An indexer that has been through all keys.
 async fn walked(store: &Store) -> Indexer {
     let mut indexer = Indexer::new(store.clone());
     // It has looked at all identities, too, when it has a pause.
-    while round(&mut indexer).await < Duration::from_secs(PAUSE) {}
+    while round(&mut indexer).await < Duration::from_secs(WALK_PAUSE_SECONDS) {}
     indexer
 }
 
@@ -25,7 +25,7 @@ async fn calls(redis: &Redis, indexer: &mut Indexer, command: &str) -> (u64, u64
     for _ in 0..20 {
         round(indexer).await;
     }
-    (redis.calls(command).await - before, began.elapsed().as_secs() / PAUSE)
+    (redis.calls(command).await - before, began.elapsed().as_secs() / WALK_PAUSE_SECONDS)
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn identities_are_looked_at_where_keys_go_a_thousand_at_a_time() {
         round(&mut indexer).await;
     }
     // Two parts, the second of which looks at each of its own, and says of one that it is gone.
-    let (looks, walks) = (redis.calls("exists").await - before, began.elapsed().as_secs() / PAUSE);
+    let (looks, walks) = (redis.calls("exists").await - before, began.elapsed().as_secs() / WALK_PAUSE_SECONDS);
     assert!((2..=1100 + 3 * walks).contains(&looks), "{looks} looks in {walks} walks");
 }
 
@@ -78,14 +78,14 @@ async fn walk_again(redis: &Redis, indexer: &mut Indexer) {
     })
     .await;
     let indexer = indexer.into_inner();
-    while round(indexer).await < Duration::from_secs(PAUSE) {}
+    while round(indexer).await < Duration::from_secs(WALK_PAUSE_SECONDS) {}
 }
 
 #[tokio::test]
 async fn identities_are_listed_once_and_again_only_where_their_keys_change() {
     const MANY: u64 = 1000;
     /// After so long everything is looked at once more.
-    const FORGET: u64 = 60;
+    const FORGET_SECONDS: u64 = 60;
     let redis = Redis::start().await;
     let store = redis.store().await;
     let began = Instant::now();
@@ -111,7 +111,7 @@ async fn identities_are_listed_once_and_again_only_where_their_keys_change() {
     }
     let known: Option<String> = redis.run(&["HGET", "hero:access:pubkeys", changed.public_key().as_str()]).await;
     assert_eq!(known.as_deref(), Some("701"));
-    let (listed, forgot) = (redis.calls("zadd").await - before, began.elapsed().as_secs() / FORGET);
+    let (listed, forgot) = (redis.calls("zadd").await - before, began.elapsed().as_secs() / FORGET_SECONDS);
     assert!(listed < MANY / 2 + 2 * MANY * forgot, "{listed} were listed again");
 }
 

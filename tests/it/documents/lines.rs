@@ -3,7 +3,7 @@
 use super::*;
 
 /// The longest line of prose, in characters.
-const WIDEST: usize = 120;
+const MAX_LINE_CHARS: usize = 120;
 
 /// The document that is generated from the program's descriptions of its functions.
 const MADE: &str = "docs/functions.md";
@@ -38,10 +38,10 @@ fn no_line_of_prose_is_too_wide() {
     let mut wide = Vec::new();
     for document in documents().into_iter().chain(crate_pages()).filter(held) {
         let text = read(&document);
-        let lines = written(&text).filter(|line| line.chars().count() > WIDEST && !is_whole(line));
+        let lines = written(&text).filter(|line| line.chars().count() > MAX_LINE_CHARS && !is_whole(line));
         wide.extend(lines.map(|line| format!("{document}: {line}")));
     }
-    assert!(wide.is_empty(), "wider than {WIDEST} columns: {wide:#?}");
+    assert!(wide.is_empty(), "wider than {MAX_LINE_CHARS} columns: {wide:#?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::features::tree;
 /// Crates that only servers need.
 const OF_SERVERS: [&str; 8] = ["axum", "hyper", "hyper-util", "jsonrpsee-server", "metrics", "redis", "rhai", "tower-http"];
 /// The maximum number of crates of the client, including those that its macros need.
-const MOST: usize = 160;
+const MAX_CRATES: usize = 160;
 
 #[test]
 fn the_client_brings_neither_a_server_nor_redis_along() {
@@ -15,5 +15,5 @@ fn the_client_brings_neither_a_server_nor_redis_along() {
     assert_eq!(ours, ["hero-client", "hero-model"], "of this project the client uses the model, and nothing else");
     let heavy: Vec<&str> = names.iter().copied().filter(|name| OF_SERVERS.contains(name)).collect();
     assert!(heavy.is_empty(), "the client brings {heavy:?} along; cargo tree -p hero-client -i NAME says by whom");
-    assert!(names.len() <= MOST, "the client comes to {} crates, and may to {MOST}", names.len());
+    assert!(names.len() <= MAX_CRATES, "the client comes to {} crates, and may to {MAX_CRATES}", names.len());
 }

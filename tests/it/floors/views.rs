@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// The maximum number of public methods of a view.
-const MOST: usize = 40;
+const MAX_METHODS: usize = 40;
 
 /// The view whose methods follow a line, if it begins such a block.
 fn begun(line: &str) -> Option<&str> {
@@ -28,5 +28,5 @@ fn no_view_of_the_store_has_too_many_methods() {
         }
     }
     assert!(methods.values().all(|many| *many > 0), "methods are not found any more: {methods:?}");
-    assert!(methods.values().all(|many| *many <= MOST), "a view has more than {MOST} methods: {methods:?}");
+    assert!(methods.values().all(|many| *many <= MAX_METHODS), "a view has more than {MAX_METHODS} methods: {methods:?}");
 }

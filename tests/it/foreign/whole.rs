@@ -58,7 +58,7 @@ impl Whole {
             authority: None,
             ack: Duration::from_secs(60),
             result: Duration::from_secs(60),
-            kept: hero::coordinator::KEPT,
+            kept: hero::coordinator::IDLE_CONNECTION_TIMEOUT,
         };
         MessageLoops::start(house.dispatcher.clone(), settings, wakes, shutdown.clone()).serve(CONTEXT, &shutdown);
         let server = Server::of(&house).await;

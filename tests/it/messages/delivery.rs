@@ -229,7 +229,7 @@ async fn servers_of_one_key_have_a_hand_each_and_leave_it_when_they_end() {
         authority: None,
         ack: Duration::from_secs(60),
         result: Duration::from_secs(60),
-        kept: hero::coordinator::KEPT,
+        kept: hero::coordinator::IDLE_CONNECTION_TIMEOUT,
     };
     let shutdown = CancellationToken::new();
     let other = MessageLoops::start(town.house.dispatcher.clone(), settings, Wakes::default(), shutdown.clone());

@@ -61,7 +61,7 @@ struct Plan {
 impl Plan {
     fn new(actors: u32) -> Self {
         let (ack, result) = (Duration::from_secs(60), Duration::from_secs(60));
-        Self { actors, trusts: Vec::new(), mycelium: None, login: None, ack, result, kept: hero::coordinator::KEPT }
+        Self { actors, trusts: Vec::new(), mycelium: None, login: None, ack, result, kept: hero::coordinator::IDLE_CONNECTION_TIMEOUT }
     }
 
     fn trusting(self, key: &NodeKey) -> Self {

@@ -64,7 +64,7 @@ async fn a_job_that_is_away_for_longer_than_its_message_lasts_runs_again() {
 
 #[tokio::test]
 async fn a_runner_that_answers_nothing_leaves_room_for_the_jobs_of_others() {
-    const MOST: usize = 2500;
+    const MAX_MESSAGES: usize = 2500;
     let house = House::empty().await;
     let (one, other) = (silent(&house).await, silent(&house).await);
     let awaited = format!("hero:q:awaited:runner{}", one.runner_id);
@@ -79,10 +79,10 @@ async fn a_runner_that_answers_nothing_leaves_room_for_the_jobs_of_others() {
     }
     // As many more as there may be.
     let later = (house.store.clock().now().as_millis() + 1_000_000).to_string();
-    let more: Vec<String> = (0..MOST - 2).flat_map(|number| [later.clone(), format!("message:7:{number}")]).collect();
+    let more: Vec<String> = (0..MAX_MESSAGES - 2).flat_map(|number| [later.clone(), format!("message:7:{number}")]).collect();
     for key in ["hero:q:messages", &awaited] {
         let words: Vec<&str> = ["ZADD", key].into_iter().chain(more.iter().map(String::as_str)).collect();
-        assert_eq!(house.redis.run::<usize>(&words).await, MOST - 2);
+        assert_eq!(house.redis.run::<usize>(&words).await, MAX_MESSAGES - 2);
     }
     let mut waiting = Vec::new();
     for _ in 0..3 {

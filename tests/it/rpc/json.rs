@@ -50,14 +50,14 @@ async fn args_nested_to_the_limit_run_and_deeper_ones_are_refused_by_name() {
         serde_json::from_str(&answer).unwrap()
     };
     let script = "let depth = 1; let inner = args; while inner.len > 0 { inner = inner[0]; depth += 1; } depth";
-    let at_limit = deep(Json::DEPTH);
+    let at_limit = deep(Json::MAX_DEPTH);
     for params in [format!(r#"{{"script":"{script}","args":{at_limit}}}"#), format!(r#"["{script}",null,{at_limit}]"#)] {
-        assert_eq!(post("run_and_wait", params).await["result"]["value"], Json::DEPTH);
+        assert_eq!(post("run_and_wait", params).await["result"]["value"], Json::MAX_DEPTH);
     }
     let many = post("create_jobs", format!(r#"{{"jobs":[{{"script":"{script}","args":{at_limit}}}]}}"#)).await["result"][0].clone();
     client.ok("start_job", json!([many])).await;
-    assert_eq!(client.ok("wait_job", json!([many])).await["value"], Json::DEPTH);
-    for levels in [Json::DEPTH + 1, 125, 126, 127, 100_000] {
+    assert_eq!(client.ok("wait_job", json!([many])).await["value"], Json::MAX_DEPTH);
+    for levels in [Json::MAX_DEPTH + 1, 125, 126, 127, 100_000] {
         let args = deep(levels);
         for (method, params, named) in [
             ("create_job", format!(r#"{{"script":"1","args":{args}}}"#), "args"),

@@ -78,25 +78,25 @@ async fn a_runner_is_changed_listed_and_deleted_and_its_number_is_not_given_agai
 
 #[tokio::test]
 async fn a_number_of_another_program_uses_up_none_of_those_of_runners_and_none_that_is_no_runner_does() {
-    const LAST: u32 = 4_294_967_295;
+    const LAST_NUMBER: u32 = 4_294_967_295;
     let (house, _server, client) = open().await;
     let made = async || client.ok("create_runner", json!(["osis"])).await["runner_id"].as_u64().unwrap();
-    assert_eq!(client.fault("delete_runner", json!([LAST])).await.code, 1011);
+    assert_eq!(client.fault("delete_runner", json!([LAST_NUMBER])).await.code, 1011);
     assert_eq!(made().await, 1);
     let foreign = async |number: u32| {
         let _: i64 = house.redis.run(&["HSET", &format!("runner:{number}"), "id", &number.to_string(), "type", "osis"]).await;
         client.ok("update_runner", json!({ "runner_id": number, "name": "theirs" })).await;
     };
-    foreign(LAST).await;
+    foreign(LAST_NUMBER).await;
     foreign(4).await;
     // Which numbers were given is lost.
     let _: i64 = house.redis.run(&["DEL", "hero:seq:runner"]).await;
     assert_eq!(made().await, 2);
-    client.ok("delete_runner", json!([LAST])).await;
+    client.ok("delete_runner", json!([LAST_NUMBER])).await;
     client.ok("delete_runner", json!([4])).await;
     assert_eq!((made().await, made().await), (3, 5), "nor is one given that another program's runner had");
-    let _: String = house.redis.run(&["SET", "hero:seq:runner", &(LAST - 2).to_string()]).await;
-    assert_eq!(made().await, u64::from(LAST - 1));
+    let _: String = house.redis.run(&["SET", "hero:seq:runner", &(LAST_NUMBER - 2).to_string()]).await;
+    assert_eq!(made().await, u64::from(LAST_NUMBER - 1));
     let fault = client.fault("create_runner", json!(["osis"])).await;
     assert!(fault.message.contains("no free runner numbers"), "{fault:?}");
 }

@@ -171,7 +171,7 @@ async fn retries_wait_as_long_for_foreign_actors_as_for_ours() {
         }
     }
     let theirs: u64 = evaluated(&redis, "return foreign.backoff(nil, 1, 0.5)", "").await;
-    assert_eq!(Duration::from_millis(theirs), Backoff::DEFAULT);
+    assert_eq!(Duration::from_millis(theirs), Backoff::DEFAULT_FIRST_WAIT);
 }
 
 #[tokio::test]
@@ -184,7 +184,7 @@ async fn constants_of_the_functions_equal_those_of_the_program() {
     assert_eq!(evaluated::<Vec<String>>(&redis, "return jobs.ERROR", "").await, ERROR_FIELDS);
     let timeout = evaluated::<u64>(&redis, "return jobs.DEFAULT_TIMEOUT_SECONDS", "").await;
     assert_eq!(timeout, JobSpec::DEFAULT_TIMEOUT.as_secs());
-    let late = Fetch::LATE.as_millis().to_string();
+    let late = Fetch::MAX_CALL_AGE.as_millis().to_string();
     assert_eq!(evaluated::<String>(&redis, "return tostring(request.LATE)", "").await, late);
     assert_eq!(evaluated::<u64>(&redis, "return news.STATS_SECONDS", "").await, Walked::COUNTERS_LAST.as_secs());
     let (kept, periods) = (evaluated::<Vec<u64>>(&redis, "return calling.KEPT", "").await, Periods::default());

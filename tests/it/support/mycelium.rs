@@ -17,8 +17,8 @@ use tokio::sync::{Notify, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
 /// The maximum size of a request in bytes, over REST and JSON-RPC.
-const MOST_OF_REST: usize = 2 << 20;
-const MOST_OF_RPC: usize = 10 << 20;
+const MAX_REST_REQUEST_BYTES: usize = 2 << 20;
+const MAX_RPC_REQUEST_BYTES: usize = 10 << 20;
 /// The time for which a message is sent again.
 const SENT_FOR: Duration = Duration::from_secs(300);
 
@@ -124,10 +124,10 @@ impl Network {
         let answering = async {
             if path == "/" {
                 own.asked.lock().unwrap().push(format!("{} {}", body["method"].as_str().unwrap_or_default(), body["params"]));
-                if length > most.unwrap_or(MOST_OF_RPC) { (413, Value::Null) } else { (200, self.rpc(own, &body).await) }
+                if length > most.unwrap_or(MAX_RPC_REQUEST_BYTES) { (413, Value::Null) } else { (200, self.rpc(own, &body).await) }
             } else {
                 own.asked.lock().unwrap().push(format!("{method} {path}"));
-                if length > most.unwrap_or(MOST_OF_REST) {
+                if length > most.unwrap_or(MAX_REST_REQUEST_BYTES) {
                     (413, json!("length limit exceeded"))
                 } else {
                     self.rest(own, method, path, &body).await

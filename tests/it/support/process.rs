@@ -14,7 +14,7 @@ use tokio::process::{Child, Command};
 use super::{PATIENCE, hero, until};
 
 /// The number of last lines that are kept.
-const LINES: usize = 2000;
+const KEPT_LINES: usize = 2000;
 
 /// A `hero` that runs as a separate process and is killed with its test.
 pub struct Process {
@@ -214,7 +214,7 @@ fn read(from: impl AsyncRead + Unpin + Send + 'static) -> Lines {
         let mut from = BufReader::new(from).lines();
         while let Ok(Some(line)) = from.next_line().await {
             let mut kept = kept.lock().unwrap();
-            if kept.len() == LINES {
+            if kept.len() == KEPT_LINES {
                 kept.pop_front();
             }
             kept.push_back(line);

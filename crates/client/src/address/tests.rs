@@ -1,7 +1,7 @@
 use super::*;
 
 fn read(url: &str) -> Result<Address, Error> {
-    Address::new(url, None, Trust::Machine, HEARTBEAT, CONNECT)
+    Address::new(url, None, Trust::Machine, HEARTBEAT_INTERVAL, CONNECT_TIMEOUT)
 }
 
 fn refused(url: &str) -> String {

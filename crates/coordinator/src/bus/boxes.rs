@@ -3,18 +3,18 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
-use super::{Bus, BusError, LONGEST, ReceivedEnvelope, pass_over, timed, written};
+use super::{Bus, BusError, MAX_ENVELOPE_BYTES, ReceivedEnvelope, pass_over, timed, written};
 use crate::envelope::{Envelope, Kind};
 use crate::receipt::{NoReceipt, Receipt};
 use hero_model::{ContextId, SignerKey};
 use hero_store::{Endpoint, Error, Mailboxes};
 
 /// The interval of checks for a receipt, at first and at most.
-const SOON: Duration = Duration::from_millis(10);
-const LATER: Duration = Duration::from_millis(250);
+const FIRST_POLL_INTERVAL: Duration = Duration::from_millis(10);
+const MAX_POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Maximum number of envelopes that are fetched at once, and their approximate total size in bytes.
-const AT_ONCE: usize = 32;
-const TOGETHER: usize = 2 * LONGEST;
+const MAX_ENVELOPES_PER_FETCH: usize = 32;
+const MAX_BYTES_PER_FETCH: usize = 2 * MAX_ENVELOPE_BYTES;
 
 /// The bus of a Redis: envelopes are stored in a context, each for one receiver, until that receiver fetches them.
 ///
@@ -59,7 +59,7 @@ impl Bus for Boxes {
             if !put.map_err(failed)? {
                 return Err(BusError::Unreachable("the receiver's mailbox is full".into()));
             }
-            let (mut pause, mut passed_over) = (SOON, None);
+            let (mut pause, mut passed_over) = (FIRST_POLL_INTERVAL, None);
             loop {
                 let lies = self.boxes.receipt(nonce).await.map_err(failed)?;
                 match lies.map(|text| Receipt::read(&text, envelope, receiver)) {
@@ -81,7 +81,7 @@ impl Bus for Boxes {
                     return Err(BusError::Silent);
                 }
                 sleep(pause).await;
-                pause = (pause * 2).min(LATER);
+                pause = (pause * 2).min(MAX_POLL_INTERVAL);
             }
         }))
     }
@@ -90,15 +90,19 @@ impl Bus for Boxes {
         Box::pin(async move {
             let until = Instant::now() + wait;
             loop {
-                let envelopes = self.boxes.envelopes(&self.own, AT_ONCE, LONGEST, TOGETHER).await.map_err(failed)?;
-                if !envelopes.is_empty() || Instant::now() + LATER > until {
+                let envelopes = self
+                    .boxes
+                    .envelopes(&self.own, MAX_ENVELOPES_PER_FETCH, MAX_ENVELOPE_BYTES, MAX_BYTES_PER_FETCH)
+                    .await
+                    .map_err(failed)?;
+                if !envelopes.is_empty() || Instant::now() + MAX_POLL_INTERVAL > until {
                     let received = |(id, envelope): (String, Result<String, usize>)| {
-                        let envelope = envelope.map_err(|size| BusError::TooLarge { size, limit: LONGEST });
+                        let envelope = envelope.map_err(|size| BusError::TooLarge { size, limit: MAX_ENVELOPE_BYTES });
                         ReceivedEnvelope { id, from: None, envelope }
                     };
                     return Ok(envelopes.into_iter().map(received).collect());
                 }
-                sleep(LATER).await;
+                sleep(MAX_POLL_INTERVAL).await;
             }
         })
     }

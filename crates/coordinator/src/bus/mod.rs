@@ -16,7 +16,7 @@ pub use self::boxes::Boxes;
 pub use self::mycelium::{Api, Mycelium};
 
 /// Maximum size of an envelope on any bus, in bytes.
-pub const LONGEST: usize = 4 << 20;
+pub const MAX_ENVELOPE_BYTES: usize = 4 << 20;
 
 /// The reason why an envelope was not delivered, or why none could be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -96,7 +96,7 @@ fn written(envelope: &Envelope) -> Result<String, BusError> {
 
 /// Returns the text of an envelope, if it does not exceed the maximum size.
 fn bounded(text: String) -> Result<String, BusError> {
-    if text.len() > LONGEST { Err(BusError::TooLarge { size: text.len(), limit: LONGEST }) } else { Ok(text) }
+    if text.len() > MAX_ENVELOPE_BYTES { Err(BusError::TooLarge { size: text.len(), limit: MAX_ENVELOPE_BYTES }) } else { Ok(text) }
 }
 
 /// Logs an invalid receipt for an envelope.

@@ -8,15 +8,15 @@ use hero_model::{FlowId, FlowJobSpec, FlowSpec, FlowStatus, JobId, JobSpec, Runn
 use hero_store::{Advanced, FlowAction, FlowCreated, JobOfFlow, NewFlow, NewFlowJob, NewJob, Store, views};
 
 /// Default retention of a flow after its end, in seconds.
-const KEPT_SECONDS: u64 = 7 * 24 * 3600;
+const DEFAULT_RETENTION_SECONDS: u64 = 7 * 24 * 3600;
 /// Minimum retention of a flow with an idempotency key, so that a repeated call finds it.
-const KEYED: Duration = Duration::from_secs(24 * 3600);
+const MIN_KEYED_RETENTION: Duration = Duration::from_secs(24 * 3600);
 /// Maximum length of the name and the idempotency key of a flow, in bytes.
 const LONGEST_TEXT: usize = 1024;
 /// The pauses between two checks whether another call has created the flow of an idempotency key, in milliseconds.
-const PAUSES: [u64; 6] = [10, 50, 200, 1000, 1000, 1000];
+const PAUSES_MILLIS: [u64; 6] = [10, 50, 200, 1000, 1000, 1000];
 /// Maximum number of jobs, relations and bytes of jobs that one call stores. Redis does nothing else meanwhile.
-const AT_ONCE: (usize, usize, usize) = (32, 125, 1 << 17);
+const MAX_PER_CALL: (usize, usize, usize) = (32, 125, 1 << 17);
 /// Maximum number of bytes of the jobs of a flow together.
 const MOST_BYTES: usize = 4 << 20;
 
@@ -57,8 +57,8 @@ impl Flows {
         }
         // The specification has no named callers: a caller without a number has the number 0.
         let caller = caller_id.parse().unwrap_or(0);
-        let kept = spec.retention.map_or(Duration::from_secs(KEPT_SECONDS), Seconds::duration);
-        let retention = Seconds::from(if spec.idempotency_key.is_some() { kept.max(KEYED) } else { kept });
+        let kept = spec.retention.map_or(Duration::from_secs(DEFAULT_RETENTION_SECONDS), Seconds::duration);
+        let retention = Seconds::from(if spec.idempotency_key.is_some() { kept.max(MIN_KEYED_RETENTION) } else { kept });
         let new = NewFlow { spec, caller, caller_id, retention, jobs: &members };
         let (flow, numbers) = match begin(store, &new).await? {
             FlowCreated::Created(flow, numbers) => (flow, numbers),
@@ -66,7 +66,7 @@ impl Flows {
                 return created_before(store, found, starts).await;
             }
             FlowCreated::TooFast(retry_after) => return Err(dispatch::Error::TooFast { retry_after }.into()),
-            FlowCreated::Full => return Err(Error::Full { context: spec.context_id, most: views::Flows::MOST }),
+            FlowCreated::Full => return Err(Error::Full { context: spec.context_id, most: views::Flows::MAX_FLOWS }),
             FlowCreated::NoNumber => return Err(Error::NoNumber(spec.context_id)),
         };
         for (job, number) in jobs.iter_mut().zip(&numbers) {
@@ -135,7 +135,7 @@ impl Flows {
 
     /// Stores the jobs, in calls that are small enough for Redis.
     async fn store_all(&self, spec: &FlowSpec, members: &[NewFlowJob], jobs: Vec<NewJob>) -> Result<(), Error> {
-        let (most_jobs, most_relations, most_bytes) = AT_ONCE;
+        let (most_jobs, most_relations, most_bytes) = MAX_PER_CALL;
         let (mut some, mut relations, mut bytes, mut stored) = (Vec::new(), 0, 0, 0);
         let mut jobs = jobs.into_iter().peekable();
         while let Some(job) = jobs.next() {
@@ -166,7 +166,7 @@ impl Flows {
 
 /// Stores the hash of a flow. If another call is creating the flow with the same idempotency key, waits for a while.
 async fn begin(store: &Store, new: &NewFlow<'_>) -> Result<FlowCreated, Error> {
-    for pause in PAUSES {
+    for pause in PAUSES_MILLIS {
         match store.flows().create(new).await? {
             FlowCreated::Making(_) => tokio::time::sleep(Duration::from_millis(pause)).await,
             created => return Ok(created),

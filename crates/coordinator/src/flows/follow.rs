@@ -9,9 +9,9 @@ use hero_jobs::dispatch::{self, Followed};
 use hero_model::{ContextId, FlowEvent, FlowId, FlowStatus, JobEvent, JobFilter, JobId};
 
 /// Time without a change of its jobs after which the flow itself is checked.
-const LOOK: Duration = Duration::from_millis(500);
+const FLOW_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// Timeouts for the last changes of a flow that has ended: for a pause between two changes, and in total.
-const LAST: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+const LAST_CHANGE_TIMEOUTS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
 /// A follower of a flow.
 struct Follower {
@@ -62,7 +62,7 @@ impl Flows {
             changes,
             cursor: begin,
             told: None,
-            look_at: Instant::now() + if cursor.is_some() { LOOK } else { Duration::ZERO },
+            look_at: Instant::now() + if cursor.is_some() { FLOW_CHECK_INTERVAL } else { Duration::ZERO },
             ends: false,
             is_over: false,
         };
@@ -82,7 +82,7 @@ impl Follower {
         }
         loop {
             let now = Instant::now();
-            let deadline = if self.ends { self.look_at.min(now + LAST.0) } else { self.look_at };
+            let deadline = if self.ends { self.look_at.min(now + LAST_CHANGE_TIMEOUTS.0) } else { self.look_at };
             // A stream that always has an item would hide the deadline.
             let next = if now < deadline { timeout_at(deadline, self.changes.next()).await.ok() } else { None };
             let change = match next {
@@ -104,7 +104,7 @@ impl Follower {
                 return Ok(None);
             };
             self.ends = state.status.is_final();
-            self.look_at = Instant::now() + if self.ends { LAST.1 } else { LOOK };
+            self.look_at = Instant::now() + if self.ends { LAST_CHANGE_TIMEOUTS.1 } else { FLOW_CHECK_INTERVAL };
             let mut item = FlowEvent {
                 flow_id: self.flow,
                 status: state.status,

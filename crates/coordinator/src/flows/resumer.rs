@@ -18,17 +18,17 @@ pub struct Resumer {
 }
 
 /// Maximum number of flows in a round.
-const BATCH: usize = 16;
+const FLOWS_PER_ROUND: usize = 16;
 /// Maximum time until the other jobs of a failed flow are stopped.
-const PAUSE: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Pause before a flow that could not be continued is tried again. Others do not wait for it.
-const AGAIN: Duration = Duration::from_secs(10);
+const RETRY_DELAY: Duration = Duration::from_secs(10);
 /// Maximum number of remembered flows that were logged.
-const REMEMBERED: usize = 1000;
+const MAX_REMEMBERED_FLOWS: usize = 1000;
 /// The interval at which some of the listed flows are checked, and their number.
-const WALK: (Duration, usize) = (Duration::from_secs(10), 100);
+const WALK_INTERVAL_AND_SIZE: (Duration, usize) = (Duration::from_secs(10), 100);
 /// The interval of checks whether the clock of Redis was set back, so that flows would wait too long.
-const MEND: Duration = Duration::from_secs(2);
+const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Resumer {
     /// Creates a resumer for one context.
@@ -42,13 +42,13 @@ impl Resumer {
             self.failing.remove(&flow);
             return Ok(());
         };
-        self.store.flows().postpone(flow, AGAIN).await?;
-        if self.failing.len() >= REMEMBERED {
+        self.store.flows().postpone(flow, RETRY_DELAY).await?;
+        if self.failing.len() >= MAX_REMEMBERED_FLOWS {
             self.failing.clear();
         }
         if self.failing.insert(flow) {
             let context = self.store.context();
-            tracing::warn!(%flow, %context, %error, "an operation on a flow failed; retrying every {AGAIN:?}");
+            tracing::warn!(%flow, %context, %error, "an operation on a flow failed; retrying every {RETRY_DELAY:?}");
         }
         Ok(())
     }
@@ -56,7 +56,7 @@ impl Resumer {
     /// Removes expired flows from their list.
     async fn walk(&mut self) -> Result<(), Error> {
         let before = self.walked_to.unwrap_or(Score::HIGHEST);
-        let (_, gone, next) = self.store.flows().before(before, WALK.1).await?;
+        let (_, gone, next) = self.store.flows().before(before, WALK_INTERVAL_AND_SIZE.1).await?;
         for flow in gone {
             self.store.flows().advance(flow, FlowAction::Continue).await?;
         }
@@ -72,17 +72,17 @@ impl Service for Resumer {
     const NAME: &'static str = "continuing flow operations";
 
     async fn tick(&mut self) -> Result<Duration, super::Error> {
-        let flows = self.store.flows().to_do(BATCH).await?;
+        let flows = self.store.flows().to_do(FLOWS_PER_ROUND).await?;
         for flow in &flows {
             self.go_on(*flow).await?;
         }
-        if self.mended_at.elapsed() >= MEND {
+        if self.mended_at.elapsed() >= CLOCK_CHECK_INTERVAL {
             self.store.flows().mend_to_do().await?;
             self.mended_at = Instant::now();
         }
-        if self.walked_at.elapsed() >= WALK.0 {
+        if self.walked_at.elapsed() >= WALK_INTERVAL_AND_SIZE.0 {
             self.walk().await?;
         }
-        Ok(if flows.len() == BATCH { Duration::ZERO } else { PAUSE })
+        Ok(if flows.len() == FLOWS_PER_ROUND { Duration::ZERO } else { POLL_INTERVAL })
     }
 }

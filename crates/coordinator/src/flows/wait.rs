@@ -13,7 +13,7 @@ use hero_store::{Advanced, FlowAction};
 const MOST_NAMED: usize = 16;
 /// The first and the maximum pause between two checks of a flow whose jobs have all ended, while an operation on it is
 /// still under way.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
+const POLL_INTERVALS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
 
 impl Flows {
     /// Runs a flow and waits for its end. It cannot hang: `wait` ends it with [`Error::StillRunning`], and the flow
@@ -31,7 +31,7 @@ impl Flows {
 
     async fn wait_until(&self, context: ContextId, flow: FlowId, deadline: Instant) -> Result<Flow, Error> {
         let only_looks = deadline <= Instant::now();
-        let (mut awaited, mut pause) = (None, PAUSES.0);
+        let (mut awaited, mut pause) = (None, POLL_INTERVALS.0);
         loop {
             let state = self.store(context).await?.flows().state(flow).await?.ok_or(Error::NotFound(flow))?;
             if state.status.is_final() {
@@ -48,7 +48,7 @@ impl Flows {
                     None => awaited.insert(self.last_jobs(context, flow).await?),
                 };
                 if self.await_one(context, last, deadline).await? {
-                    pause = PAUSES.0;
+                    pause = POLL_INTERVALS.0;
                     continue;
                 }
                 // All of these have ended, so others run again, or are about to be stopped.
@@ -57,7 +57,7 @@ impl Flows {
                 continue;
             }
             tokio::time::sleep_until((Instant::now() + pause).min(deadline)).await;
-            pause = (pause * 2).min(PAUSES.1);
+            pause = (pause * 2).min(POLL_INTERVALS.1);
         }
     }
 

@@ -5,7 +5,7 @@ use hero_jobs::dispatch::MOST_RELATIVES;
 use hero_model::{Json, excerpt};
 
 /// Maximum number of characters of an invalid name in a message.
-const TOLD: usize = 48;
+const MAX_SHOWN_CHARS: usize = 48;
 
 /// Refuses more relations than a job may have.
 pub(super) fn check_number(what: &str, many: usize) -> Result<(), String> {
@@ -27,7 +27,7 @@ pub(super) fn prerequisites(named: &[Json], caller: u32) -> Result<Vec<u32>, Str
 
 fn number_of(named: &Json, caller: u32) -> Result<u32, String> {
     let text = named.as_str().trim_matches('"');
-    let wrong = || format!("{} is neither the number of a job nor its name, such as job:{caller}:7", excerpt(text, TOLD));
+    let wrong = || format!("{} is neither the number of a job nor its name, such as job:{caller}:7", excerpt(text, MAX_SHOWN_CHARS));
     let Some(name) = text.strip_prefix("job:") else { return text.parse().map_err(|_| wrong()) };
     let (of, number) = name.split_once(':').ok_or_else(wrong)?;
     let (of, number): (u32, u32) = (of.parse().map_err(|_| wrong())?, number.parse().map_err(|_| wrong())?);

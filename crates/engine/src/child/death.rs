@@ -16,9 +16,9 @@ use hero_process::cgroup::Group;
 use hero_process::tree;
 
 /// Timeout for the end of a killed engine and the rest of its error output.
-const END: Duration = Duration::from_secs(5);
+const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout for an engine that has closed its socket to end by itself, and then for its error output.
-const CLOSED: Duration = Duration::from_millis(100);
+const CLOSED_SOCKET_TIMEOUT: Duration = Duration::from_millis(100);
 
 impl Child {
     /// Its processor time, which remains after it has ended.
@@ -35,10 +35,10 @@ impl Child {
         let is_ended = self.group.as_ref().zip(pid).is_some_and(|(group, pid)| end_group(group, pid));
         match pid.filter(|_| self.directory.is_some() && !is_ended) {
             // Without a group, or if it could not join its group, the processes of its jobs are only found below it.
-            Some(pid) => drop(tokio::task::spawn_blocking(move || tree::end_with(pid, END)).await),
+            Some(pid) => drop(tokio::task::spawn_blocking(move || tree::end_with(pid, END_TIMEOUT)).await),
             None => drop(process.start_kill()),
         }
-        match timeout(END, process.wait()).await {
+        match timeout(END_TIMEOUT, process.wait()).await {
             Ok(status) => status.ok(),
             Err(_) => {
                 self.spawner.kill(process);
@@ -54,7 +54,7 @@ impl Child {
         // its exit status shows the cause.
         self.meter.end();
         let waited = match self.process.as_mut() {
-            Some(process) => timeout(CLOSED, process.wait()).await.ok().and_then(Result::ok),
+            Some(process) => timeout(CLOSED_SOCKET_TIMEOUT, process.wait()).await.ok().and_then(Result::ok),
             None => None,
         };
         let status = match waited {
@@ -67,7 +67,7 @@ impl Child {
         self.idle = false;
         let mut text = Vec::new();
         if let Some(stderr) = stderr {
-            let _ = timeout(CLOSED, stderr.take(64 << 10).read_to_end(&mut text)).await;
+            let _ = timeout(CLOSED_SOCKET_TIMEOUT, stderr.take(64 << 10).read_to_end(&mut text)).await;
         }
         let text = String::from_utf8_lossy(&text);
         let how = status.map_or_else(|| "engine did not end".to_owned(), describe);
@@ -96,7 +96,7 @@ impl Drop for Child {
         match (self.process.take(), self.directory.take()) {
             (Some(process), None) => self.spawner.kill(process),
             // It ends when the socket is closed, which is right after this, and ends everything that it started.
-            (Some(process), Some(directory)) => self.spawner.end(process, END, move || clear(group, directory)),
+            (Some(process), Some(directory)) => self.spawner.end(process, END_TIMEOUT, move || clear(group, directory)),
             (None, Some(directory)) => self.spawner.later(move || clear(group, directory)),
             (None, None) => {}
         }

@@ -9,7 +9,7 @@ use crate::frame::{self, FrameError, ToEngine};
 
 /// The maximum time that an engine may read none of its input: it waits for it, unless it gets no processor, is dead or
 /// hostile.
-pub(super) const READ: Duration = Duration::from_secs(10);
+pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Frames for an engine that are not written yet.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl Outbox {
     /// Returns when nothing could be written for too long.
     pub(super) async fn is_stuck(&self) {
         match self.since {
-            Some(since) => sleep_until(since + READ).await,
+            Some(since) => sleep_until(since + READ_TIMEOUT).await,
             None => pending().await,
         }
     }

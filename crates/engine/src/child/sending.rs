@@ -4,7 +4,7 @@ use std::io;
 use tokio::time::timeout;
 
 use super::Child;
-use super::outbox::READ;
+use super::outbox::READ_TIMEOUT;
 use crate::frame::ToEngine;
 use crate::{Answer, EngineJob, RunResult};
 use hero_model::{ErrorKind, JobError, Limit, Usage};
@@ -42,7 +42,7 @@ impl Child {
             if self.outbox.is_empty() {
                 return Ok(());
             }
-            timeout(READ, self.socket.writable()).await??;
+            timeout(READ_TIMEOUT, self.socket.writable()).await??;
         }
     }
 }

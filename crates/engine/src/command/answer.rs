@@ -10,9 +10,9 @@ const LONGEST_MESSAGE: usize = 2000;
 const LONGEST_FUNCTION: usize = 500;
 const MOST_FUNCTIONS: usize = 30;
 /// The maximum growth of a text as JSON: each character may be escaped.
-const ESCAPED: usize = 6;
+const MAX_ESCAPE_GROWTH: usize = 6;
 /// The maximum size of a whole error of the runner, or of the JSON around a text, in bytes.
-const ROOM: usize = 128 << 10;
+const EXTRA_BYTES: usize = 128 << 10;
 
 /// The data that a process writes to the descriptor of its result.
 pub(crate) enum Answer {
@@ -58,7 +58,7 @@ impl Answer {
     }
 
     pub(super) fn told(limits: &Limits) -> Self {
-        let most = limits.result.max(limits.log).saturating_mul(ESCAPED).saturating_add(ROOM);
+        let most = limits.result.max(limits.log).saturating_mul(MAX_ESCAPE_GROWTH).saturating_add(EXTRA_BYTES);
         Self::Messages(Box::new(RunnerMessages {
             begun: Vec::new(),
             skipped: None,

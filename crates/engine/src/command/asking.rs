@@ -20,13 +20,13 @@ use crate::{Answer, HostCall, JobCall};
 use hero_model::{Input, Json, LogLevel, Progress, excerpt};
 
 /// The size of one read, in bytes.
-const PIECE: usize = 64 << 10;
+const READ_BYTES: usize = 64 << 10;
 /// The maximum number of consecutive reads.
-const PIECES: usize = 16;
+const MAX_CONSECUTIVE_READS: usize = 16;
 /// The maximum length of a host call.
-const LONGEST: usize = 2 << 20;
+const MAX_HOST_CALL_BYTES: usize = 2 << 20;
 /// The maximum number of characters of an invalid host call in an error.
-const SHOWN: usize = 100;
+const MAX_SHOWN_CHARS: usize = 100;
 /// The valid host calls, for people.
 const WORDS: &str = "progress, spawn, then, inputs and slot";
 
@@ -131,8 +131,8 @@ impl Asking {
         let end = self.read.iter().position(|byte| *byte == b'\n').unwrap_or(self.read.len());
         let line: Vec<u8> = self.read.drain(..(end + 1).min(self.read.len())).collect();
         self.lines -= 1;
-        if std::mem::take(&mut self.skipped) || line.len() > LONGEST {
-            return Err(format!("a host call has {} at most", size(LONGEST)));
+        if std::mem::take(&mut self.skipped) || line.len() > MAX_HOST_CALL_BYTES {
+            return Err(format!("a host call has {} at most", size(MAX_HOST_CALL_BYTES)));
         }
         Ok(String::from_utf8_lossy(&line).trim().to_owned())
     }
@@ -166,17 +166,17 @@ impl Asking {
     /// Reads until there is a whole line or no more data. The amount is bounded, so that others do not wait.
     fn fill(&mut self) {
         let mut piece = Vec::new();
-        for _ in 0..PIECES {
+        for _ in 0..MAX_CONSECUTIVE_READS {
             let Some(socket) = self.socket.as_ref().filter(|_| self.lines == 0) else { return };
             piece.clear();
-            piece.reserve(PIECE);
+            piece.reserve(READ_BYTES);
             let read = recv(socket, spare_capacity(&mut piece), RecvFlags::DONTWAIT);
             self.has_more = matches!(read, Ok((1.., _)) | Err(Errno::INTR));
             match read {
                 Ok((1.., _)) => {
                     self.lines += piece.iter().filter(|byte| **byte == b'\n').count();
                     self.read.extend(&piece);
-                    if self.lines == 0 && self.read.len() > LONGEST {
+                    if self.lines == 0 && self.read.len() > MAX_HOST_CALL_BYTES {
                         // The beginning of a line that is far too long is not kept.
                         self.read.clear();
                         self.skipped = true;
@@ -219,7 +219,7 @@ fn progress(text: &str) -> Result<Progress, String> {
     let (number, text) = text.trim_start().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
     match number.parse::<f64>().ok().filter(|number| number.is_finite()) {
         Some(value) => Ok(Progress { value, text: text.trim().to_owned() }),
-        None => Err(format!("progress: {:?} is not a finite number; a line is `progress NUMBER TEXT`", excerpt(number, SHOWN))),
+        None => Err(format!("progress: {:?} is not a finite number; a line is `progress NUMBER TEXT`", excerpt(number, MAX_SHOWN_CHARS))),
     }
 }
 
@@ -232,8 +232,8 @@ fn host_call(word: &str, text: &str) -> Result<(HostCall, AnswerUse), String> {
         }
         ("inputs", "") => Ok((HostCall::Jobs(JobCall::Inputs), AnswerUse::Inputs)),
         ("slot", "") => Ok((HostCall::Jobs(JobCall::Occurrence), AnswerUse::Value)),
-        ("inputs" | "slot", more) => Err(format!("{word} stands alone, without {:?}", excerpt(more, SHOWN))),
-        _ => Err(format!("nobody asks {:?}; there are {WORDS}", excerpt(word, SHOWN))),
+        ("inputs" | "slot", more) => Err(format!("{word} stands alone, without {:?}", excerpt(more, MAX_SHOWN_CHARS))),
+        _ => Err(format!("nobody asks {:?}; there are {WORDS}", excerpt(word, MAX_SHOWN_CHARS))),
     }
 }
 
@@ -327,7 +327,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let piece = vec![b'x'; PIECE];
+                    let piece = vec![b'x'; READ_BYTES];
                     while !is_enough.load(Ordering::Relaxed) && written.load(Ordering::Relaxed) < FAR_MORE {
                         written.fetch_add((&theirs).write(&piece).unwrap_or(0), Ordering::Relaxed);
                     }
@@ -342,7 +342,7 @@ mod tests {
             is_enough.store(true, Ordering::Relaxed);
             asking.socket = None;
             // Data that was in the socket before, and data that arrived during the reads.
-            assert!(most <= 2 * PIECES * PIECE, "{most}");
+            assert!(most <= 2 * MAX_CONSECUTIVE_READS * READ_BYTES, "{most}");
         });
     }
 
@@ -354,7 +354,7 @@ mod tests {
         for _ in 0..40 {
             let _ = theirs.write(&piece);
             assert_eq!(asking.next(false, &mut lines), None);
-            assert!(asking.read.len() <= LONGEST + PIECE, "{}", asking.read.len());
+            assert!(asking.read.len() <= MAX_HOST_CALL_BYTES + READ_BYTES, "{}", asking.read.len());
         }
         while theirs.write(b"\n").is_err() {
             assert_eq!(asking.next(false, &mut lines), None);
@@ -366,7 +366,7 @@ mod tests {
             let _ = theirs.write(b"what\n");
             assert_eq!(asking.next(false, &mut lines), None);
         }
-        assert!(asking.read.len() + asking.unread.len() < 2 * PIECE && asking.awaited().unwrap().1 == PollFlags::OUT);
+        assert!(asking.read.len() + asking.unread.len() < 2 * READ_BYTES && asking.awaited().unwrap().1 == PollFlags::OUT);
         drop(theirs);
         while asking.awaited().is_some() {
             assert_eq!(asking.next(false, &mut lines), None);
@@ -377,7 +377,7 @@ mod tests {
     fn what_a_process_asked_before_it_ended_is_still_asked_and_of_its_progress_the_newest() {
         let (mut asking, mut theirs, mut lines) = asking();
         // More host calls than one read takes, whose answers nobody would read.
-        theirs.write_all(&b"slot\n".repeat(PIECE / 4)).unwrap();
+        theirs.write_all(&b"slot\n".repeat(READ_BYTES / 4)).unwrap();
         theirs.write_all(b"spawn {}\nprogress 1\nprogress 2\nprogress 3 x\nslot\nprogress 4\n").unwrap();
         drop(theirs);
         asking.end();

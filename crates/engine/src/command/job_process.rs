@@ -23,16 +23,16 @@ use hero_process::tree;
 /// Time for the processes of a job to end by themselves after SIGTERM.
 const GRACE: Duration = Duration::from_millis(500);
 /// Timeout for them to disappear after SIGKILL.
-const GONE: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout for their adopters to reap them, and the interval of checks.
-const WAITED_FOR: Duration = Duration::from_secs(5);
-const PAUSE: Duration = Duration::from_millis(1);
+const REAP_TIMEOUT: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Up to this number, processes can be stopped one by one, even while they start others.
 const MOST_CAUGHT: usize = 2048;
 /// The maximum number of searches for remaining processes. Usually one is enough.
 const MOST_ROUNDS: usize = 3;
 /// From this interval between checks on, they also count processes and reap orphans, which costs more than most jobs.
-const COUNTED: Duration = Duration::from_millis(40);
+const COUNT_FROM_INTERVAL: Duration = Duration::from_millis(40);
 /// The maximum number of reads from the pipes after their other ends are closed: a pipe holds less.
 const MOST_LEFT: usize = 64;
 
@@ -67,7 +67,7 @@ impl JobProcess<'_> {
     /// Watches a process to its end, and ends everything that it started.
     pub(super) fn watch(&mut self, job: &EngineJob, mut process: Process, mut answer: Answer, began: Instant) -> Result<Ended, Lost> {
         let adopter = self.init.map(Init::pid);
-        let deadline = began + job.timeout.min(EngineJob::LONGEST);
+        let deadline = began + job.timeout.min(EngineJob::MAX_RUN_TIME);
         let (mut lines, mut gone) = (JobLines::new(self.limits), false);
         let (mut ending, mut kill_at) = (None, deadline);
         let (mut look_at, mut pause, mut peak_memory) = (began + FIRST_LOOK, FIRST_LOOK, 0);
@@ -86,12 +86,12 @@ impl JobProcess<'_> {
                 // Counting the tasks of the whole system is cheap, and processes that start each other leave little
                 // time.
                 let are_many = usize::from(sysinfo().procs.saturating_sub(threads_before)) > MOST_PROCESSES;
-                let counts = pause >= COUNTED || are_many;
+                let counts = pause >= COUNT_FROM_INTERVAL || are_many;
                 let counted = if counts { self.checks.count(getpid(), self.spared) } else { Ok(true) };
                 // If no process has run, none has more memory or has ended.
                 if counted != Ok(false) {
                     peak_memory = usage::peak_memory(process.pid).max(peak_memory);
-                    if pause >= COUNTED {
+                    if pause >= COUNT_FROM_INTERVAL {
                         self.wait_for_orphans(process.pid);
                     }
                 }
@@ -309,16 +309,16 @@ pub(super) fn clear(spared: &[Pid], adopter: Option<Pid>, job: Option<(Pid, bool
     // Process ids are reused, so a process may start unnoticed during the search.
     let ended = !too_many
         && (0..MOST_ROUNDS).any(|_| {
-            let ended = tree::end(getpid(), spared, GONE);
+            let ended = tree::end(getpid(), spared, KILL_TIMEOUT);
             wait_for_dead();
             ended && !has_children(getpid())
         });
     if ended {
         // The usage of processes is only known after their adopter has reaped them.
-        let until = Instant::now() + WAITED_FOR;
+        let until = Instant::now() + REAP_TIMEOUT;
         let waits = |pid: &Pid| tree::children(*pid).is_some_and(|children| !children.is_empty());
         while spared.iter().any(waits) && Instant::now() < until {
-            thread::sleep(PAUSE);
+            thread::sleep(POLL_INTERVAL);
         }
         // A child that it still has was not found: `/proc` may hide it.
         if !adopter.as_ref().is_some_and(waits) {
@@ -331,9 +331,9 @@ pub(super) fn clear(spared: &[Pid], adopter: Option<Pid>, job: Option<(Pid, bool
         None => return,
     }
     // They are gone once they are reaped.
-    let until = Instant::now() + WAITED_FOR;
+    let until = Instant::now() + REAP_TIMEOUT;
     while tree::children(getpid()).is_none_or(|children| !children.is_empty()) && Instant::now() < until {
-        thread::sleep(PAUSE);
+        thread::sleep(POLL_INTERVAL);
         wait_for_dead();
     }
 }

@@ -6,9 +6,9 @@ use crate::{Limits, LogRecord};
 use hero_model::LogLevel;
 
 /// A longer line is split.
-const LONGEST: usize = 16 << 10;
+const MAX_LINE_BYTES: usize = 16 << 10;
 /// The number of last lines of stderr that explain the failure of a command, and the maximum length of each in bytes.
-const LAST: usize = 10;
+const LAST_LINES: usize = 10;
 const LAST_BYTES: usize = 500;
 
 /// The log of one job: the output of its process, line by line.
@@ -55,8 +55,8 @@ impl JobLines {
             bytes = &bytes[end + 1..];
         }
         begun.extend_from_slice(bytes);
-        while begun.len() > LONGEST {
-            let rest = begun.split_off(boundary(&begun, LONGEST));
+        while begun.len() > MAX_LINE_BYTES {
+            let rest = begun.split_off(boundary(&begun, MAX_LINE_BYTES));
             self.line(stream, &begun);
             begun = rest;
         }
@@ -83,7 +83,7 @@ impl JobLines {
     fn line(&mut self, stream: Stream, mut line: &[u8]) {
         line = line.strip_suffix(b"\r").unwrap_or(line);
         if stream == Stream::Err {
-            if self.last.len() == LAST {
+            if self.last.len() == LAST_LINES {
                 self.last.pop_front();
             }
             let shown = boundary(line, LAST_BYTES);
@@ -95,8 +95,8 @@ impl JobLines {
             self.cause.line(&said);
             self.last.push_back(said);
         }
-        while line.len() > LONGEST {
-            let (piece, rest) = line.split_at(boundary(line, LONGEST));
+        while line.len() > MAX_LINE_BYTES {
+            let (piece, rest) = line.split_at(boundary(line, MAX_LINE_BYTES));
             self.log(stream.level(), &String::from_utf8_lossy(piece));
             line = rest;
         }
@@ -162,7 +162,7 @@ mod tests {
                 format!("{text}{end}").as_bytes().chunks(piece).for_each(|chunk| lines.wrote(Stream::Out, chunk));
                 lines.ended();
                 let texts = texts(&mut lines);
-                assert!(texts.iter().all(|line| line.len() <= LONGEST) && texts.concat() == text, "{}", texts.len());
+                assert!(texts.iter().all(|line| line.len() <= MAX_LINE_BYTES) && texts.concat() == text, "{}", texts.len());
             }
         }
     }
@@ -181,6 +181,6 @@ mod tests {
         let records = lines.take();
         let last = records.last().unwrap();
         assert!(last.level == LogLevel::Warn && last.text.contains("more than 1000 bytes (script_log)"), "{last:?}");
-        assert_eq!((records.len(), lines.last().len()), (1000 / 42 + 1, LAST));
+        assert_eq!((records.len(), lines.last().len()), (1000 / 42 + 1, LAST_LINES));
     }
 }

@@ -16,9 +16,9 @@ use super::asking::Asking;
 use hero_process::confine;
 
 /// The size of one read, in bytes.
-const PIECE: usize = 64 << 10;
+const READ_BYTES: usize = 64 << 10;
 /// Timeout for the zygote to report how a process ended.
-const TELL: Duration = Duration::from_secs(2);
+const REPORT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A process of a job, and the pipes it writes to.
 pub(crate) struct Process {
@@ -131,7 +131,7 @@ impl Process {
                 let (_, status) = waitpid(Some(self.pid), WaitOptions::NOHANG).ok().flatten()?;
                 Some(Status { exit: ExitStatus::from_raw(status.as_raw()), measured: None })
             }
-            End::Fork(zygote) => Status::read(&receive(zygote, TELL).ok()?),
+            End::Fork(zygote) => Status::read(&receive(zygote, REPORT_TIMEOUT).ok()?),
         }
     }
 }
@@ -169,7 +169,7 @@ impl Reader {
     /// Reads a piece, and returns whether there may be more immediately.
     pub(super) fn read(&mut self, mut take: impl FnMut(&[u8])) -> bool {
         let Some(pipe) = &self.0 else { return false };
-        let mut piece = Vec::with_capacity(PIECE);
+        let mut piece = Vec::with_capacity(READ_BYTES);
         match rustix::io::read(pipe, spare_capacity(&mut piece)) {
             Ok(1..) => {
                 take(&piece);

@@ -10,7 +10,7 @@ use super::job_process::Ended;
 use crate::Limits;
 use crate::limits::{FIXED, cpu_time_is_over, result_is_too_long, size};
 use hero_model::{ErrorKind, JobError, Json, Limit, Output, OutputFormat, exact};
-use hero_process::held::{DEEPEST, Exceeded, HIDES, MEMORIES, MOST_BYTES, MOST_DESCRIPTORS, MOST_FILES, MOST_PROCESSES};
+use hero_process::held::{Exceeded, HIDES, MAX_DIRECTORY_DEPTH, MEMORY_FACTOR, MOST_BYTES, MOST_DESCRIPTORS, MOST_FILES, MOST_PROCESSES};
 
 /// The exit code of `hero exec` if it cannot execute the program.
 const NOT_STARTED: i32 = 125;
@@ -52,14 +52,16 @@ fn ended_early(ending: Ending, limits: &Limits) -> JobError {
         Ending::Exceeded(Exceeded::Hidden) => JobError::new(ErrorKind::Limit, format!("the job {HIDES}")),
         Ending::Exceeded(Exceeded::Disk) => {
             let (bytes, what) = (size(MOST_BYTES), "files and directories");
-            had_more(format!("{bytes} on the disk, or {MOST_FILES} {what}, or directories nested deeper than {DEEPEST} ({FIXED})"))
+            had_more(format!(
+                "{bytes} on the disk, or {MOST_FILES} {what}, or directories nested deeper than {MAX_DIRECTORY_DEPTH} ({FIXED})"
+            ))
         }
     }
 }
 
 /// The error of a job whose processes had more than `most` bytes together.
 pub(crate) fn too_much_memory(most: u64) -> JobError {
-    let error = had_more(format!("{} of memory in all its processes: {MEMORIES} times what one may have", size(most)));
+    let error = had_more(format!("{} of memory in all its processes: {MEMORY_FACTOR} times what one may have", size(most)));
     JobError { limit: Some(Limit::Memory), ..error }
 }
 

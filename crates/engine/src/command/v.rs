@@ -27,7 +27,7 @@ use hero_process::confine::{self, JobRights, JobUser, Profile};
 /// The environment variable with the path of the compiler.
 const VARIABLE: &str = "V_BIN";
 /// Timeout for the compiler to report its version.
-const PROBE: Duration = Duration::from_secs(20);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The name of the script's file, and so what the compiler calls it.
 const FILE: &str = "main.v";
 /// The name of the program beside it.
@@ -35,7 +35,7 @@ const PROGRAM: &str = "main";
 /// The compiler's arguments besides file names.
 const ARGUMENTS: [&str; 2] = ["-nocolor", "-o"];
 /// The maximum number of programs that are kept.
-const KEPT: usize = 64;
+const MAX_KEPT_PROGRAMS: usize = 64;
 /// The mode of a program: its owner may read and execute it, nobody else.
 const EXECUTABLE: u32 = 0o500;
 
@@ -97,9 +97,9 @@ async fn find(of: &ProgramSettings<'_>) -> Result<V, Absent> {
     let shown = compiler.display();
     let mut command = Command::new(&compiler);
     command.arg("version").stdin(Stdio::null()).kill_on_drop(true);
-    let said = match timeout(PROBE, command.output()).await {
+    let said = match timeout(PROBE_TIMEOUT, command.output()).await {
         Ok(said) => said.map_err(|error| format!("{shown} can't be run: {error}"))?,
-        Err(_) => return Err(format!("{shown} did not say within {} s what it is", PROBE.as_secs())),
+        Err(_) => return Err(format!("{shown} did not say within {} s what it is", PROBE_TIMEOUT.as_secs())),
     };
     if !said.status.success() || !said.stdout.starts_with(b"V ") {
         return Err(format!("{shown} is no compiler of V: `v version` does not say so"));
@@ -164,7 +164,7 @@ impl Compiler for Builder {
         if !made.symlink_metadata()?.is_file() {
             return Err(io::Error::other("the compiler made no program"));
         }
-        if self.kept.len() >= KEPT
+        if self.kept.len() >= MAX_KEPT_PROGRAMS
             && let Some(oldest) = self.kept.pop_front()
         {
             remove_if_there(&self.directory.join(oldest))?;

@@ -7,13 +7,13 @@ use rhai::AST;
 use super::race::Race;
 
 /// The memory of a compiled script per byte of source, as measured.
-const WEIGHT: u64 = 29;
+const MEMORY_PER_SOURCE_BYTE: u64 = 29;
 /// The additional memory of each compiled script, in bytes.
-const LEAST_WEIGHT: u64 = 512;
+const MEMORY_PER_SCRIPT: u64 = 512;
 /// The approximate capacity for all compiled scripts of an engine, in bytes.
-const CAPACITY: u64 = 16 << 20;
+const CAPACITY_BYTES: u64 = 16 << 20;
 /// The approximate number of scripts for which the cache is made.
-const SCRIPTS: usize = 1024;
+const EXPECTED_SCRIPTS: usize = 1024;
 
 /// A compiled script.
 pub(super) struct Compiled {
@@ -35,13 +35,13 @@ struct BySource;
 
 impl Weighter<Box<str>, Rc<Compiled>> for BySource {
     fn weight(&self, source: &Box<str>, _: &Rc<Compiled>) -> u64 {
-        source.len() as u64 * WEIGHT + LEAST_WEIGHT
+        source.len() as u64 * MEMORY_PER_SOURCE_BYTE + MEMORY_PER_SCRIPT
     }
 }
 
 impl AstCache {
     pub(super) fn new() -> Self {
-        Self(Cache::with_weighter(SCRIPTS, CAPACITY, BySource))
+        Self(Cache::with_weighter(EXPECTED_SCRIPTS, CAPACITY_BYTES, BySource))
     }
 
     pub(super) fn get(&self, source: &str) -> Option<Rc<Compiled>> {
@@ -68,6 +68,6 @@ mod tests {
         for n in 0..200 {
             cache.put(&format!("{n}//{}", "x".repeat(30_000)), &ast);
         }
-        assert!(cache.0.weight() <= CAPACITY);
+        assert!(cache.0.weight() <= CAPACITY_BYTES);
     }
 }

@@ -17,7 +17,7 @@ use hero_model::{ErrorKind, JobError, nearest};
 /// Functions of Rhai's core with any number of arguments.
 const WORDS: [&str; 8] = ["call", "curry", "debug", "Fn", "is_def_fn", "is_def_var", "is_shared", "type_of"];
 /// Maximum number of calls that are reported.
-const MOST: usize = 20;
+const MAX_REPORTED_CALLS: usize = 20;
 /// The function that checks whether a function exists.
 const ASKING: &str = "is_def_fn";
 
@@ -36,7 +36,7 @@ static KNOWN: LazyLock<BTreeSet<FunctionKey>> = LazyLock::new(|| {
     known
 });
 
-/// Finds the calls of undefined functions, in the order of their lines, and at most [`MOST`]. Rhai itself only finds one
+/// Finds the calls of undefined functions, in the order of their lines, and at most [`MAX_REPORTED_CALLS`]. Rhai itself only finds one
 /// when the script reaches it.
 pub(super) fn unknown(script: &AST) -> Vec<JobError> {
     let (mut wrong, mut asks) = (Vec::new(), false);
@@ -58,7 +58,7 @@ pub(super) fn unknown(script: &AST) -> Vec<JobError> {
         let (line, column) = failure::place(position);
         JobError { line, column, ..JobError::new(ErrorKind::Script, failure::truncate(&message)) }
     };
-    wrong.into_iter().take(MOST).map(told).collect()
+    wrong.into_iter().take(MAX_REPORTED_CALLS).map(told).collect()
 }
 
 /// Whether the called function exists.

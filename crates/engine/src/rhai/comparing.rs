@@ -15,10 +15,10 @@ use super::native::{Native, failed};
 use super::run::Run;
 
 /// The maximum nesting of compared values. Each level takes one or two kilobytes of the stack.
-const DEEPEST: usize = 5000;
+const MAX_DEPTH: usize = 5000;
 /// The number of sorting steps between two checks of the script's limits. A comparison is one step, and so are each 64
 /// bytes of texts that it may read.
-const STEPS: usize = 4096;
+const STEPS_PER_CHECK: usize = 4096;
 
 pub(super) fn add(module: &mut Module, run: &Rc<Run>) {
     sorting(module, run);
@@ -59,7 +59,7 @@ fn sort(run: &Run, items: &mut Array, descending: bool) -> Native<()> {
             return Ordering::Equal;
         }
         steps += 1 + length(one).min(length(other)) / 64;
-        if steps >= STEPS {
+        if steps >= STEPS_PER_CHECK {
             steps = 0;
             ended = run.go_on().err();
         }
@@ -120,8 +120,8 @@ fn within(context: &NativeCallContext<'_>, depth: &Cell<usize>, compared: impl F
             self.0.set(self.0.get() - 1);
         }
     }
-    if depth.get() >= DEEPEST {
-        return Err(failed(context, format!("values that are nested deeper than {DEEPEST} levels cannot be compared")));
+    if depth.get() >= MAX_DEPTH {
+        return Err(failed(context, format!("values that are nested deeper than {MAX_DEPTH} levels cannot be compared")));
     }
     depth.set(depth.get() + 1);
     let _up = Up(depth);

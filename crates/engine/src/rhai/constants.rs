@@ -23,12 +23,12 @@ use hero_model::{Input, Json};
 /// The names of the constants.
 const NAMES: [&str; 8] = ["args", "env", "JOB_ID", "CALLER_ID", "CONTEXT_ID", "ATTEMPT", "inputs", "SLOT"];
 /// The number of constants that need no host call.
-const GIVEN: usize = 6;
+const GIVEN_CONSTANTS: usize = 6;
 /// The functions that precede a script. They have ten parameters, so they do not collide with functions of scripts.
 const DECLARED: &str = "fn args(a,b,c,d,e,f,g,h,i,j){}fn env(a,b,c,d,e,f,g,h,i,j){}fn JOB_ID(a,b,c,d,e,f,g,h,i,j){}\
     fn CALLER_ID(a,b,c,d,e,f,g,h,i,j){}fn CONTEXT_ID(a,b,c,d,e,f,g,h,i,j){}fn ATTEMPT(a,b,c,d,e,f,g,h,i,j){}\
     fn inputs(a,b,c,d,e,f,g,h,i,j){}fn SLOT(a,b,c,d,e,f,g,h,i,j){}\n";
-const PARAMETERS: usize = 10;
+const PARAMETER_COUNT: usize = 10;
 /// The number of functions that precede a script.
 pub(super) const FUNCTIONS_BEFORE: usize = NAMES.len();
 /// The number of lines that precede a script.
@@ -45,7 +45,7 @@ pub(super) struct Constants {
     /// `args` and `env`.
     trees: [Rc<Value>; 2],
     /// `inputs` and `SLOT`, once they were requested.
-    asked: [OnceCell<Rc<Value>>; NAMES.len() - GIVEN],
+    asked: [OnceCell<Rc<Value>>; NAMES.len() - GIVEN_CONSTANTS],
     /// The values of `args`, `env` and `inputs` for functions and closures. They are shared, so that nothing is copied
     /// at each use. A value is locked while one of its methods runs a closure, so the closure gets another one.
     shared: RefCell<[Vec<Dynamic>; NAMES.len()]>,
@@ -74,14 +74,14 @@ impl Constants {
     /// that is too large for scripts.
     pub(super) fn scope(&self) -> Option<Scope<'static>> {
         let mut scope = Scope::new();
-        for (at, name) in NAMES.into_iter().enumerate().take(GIVEN) {
+        for (at, name) in NAMES.into_iter().enumerate().take(GIVEN_CONSTANTS) {
             scope.push_constant_dynamic(name, self.value(at)?);
         }
         Some(scope)
     }
 
     fn value(&self, at: usize) -> Option<Dynamic> {
-        let asked = at.checked_sub(GIVEN).and_then(|at| self.asked[at].get());
+        let asked = at.checked_sub(GIVEN_CONSTANTS).and_then(|at| self.asked[at].get());
         match asked.or_else(|| self.trees.get(at)) {
             // The input of a script may be longer than the values that it makes.
             Some(tree) => alloc::apart(|| convert::dynamic(tree)),
@@ -97,7 +97,7 @@ impl Constants {
             return Ok(Some(free.clone()));
         }
         let Some(value) = self.value(at) else { return Ok(None) };
-        if (self.trees.len()..GIVEN).contains(&at) {
+        if (self.trees.len()..GIVEN_CONSTANTS).contains(&at) {
             return Ok(Some(value));
         }
         let value = value.into_read_only();
@@ -108,7 +108,9 @@ impl Constants {
 
     /// Requests the constant with this index, if it needs a host call and was not requested yet.
     fn ask(&self, at: usize) -> Native<()> {
-        let Some(known) = at.checked_sub(GIVEN).map(|at| &self.asked[at]).filter(|known| known.get().is_none()) else { return Ok(()) };
+        let Some(known) = at.checked_sub(GIVEN_CONSTANTS).map(|at| &self.asked[at]).filter(|known| known.get().is_none()) else {
+            return Ok(());
+        };
         let refused = |why: String| Box::new(EvalAltResult::ErrorRuntime(format!("{}: {why}", NAMES[at]).into(), Position::NONE));
         let value = match NAMES[at] {
             "SLOT" => self.run.ask(JobCall::Occurrence.into())?.map_err(refused)?.to_value().unwrap_or_default(),
@@ -178,7 +180,7 @@ pub(super) fn compile(engine: &mut Engine, source: &str) -> Result<AST, Box<Pars
 /// Whether a function with this number of parameters is one of those that precede a script, which the script does not
 /// know.
 pub(super) fn is_declared(name: &str, parameters: usize) -> bool {
-    parameters == PARAMETERS && NAMES.contains(&name)
+    parameters == PARAMETER_COUNT && NAMES.contains(&name)
 }
 
 /// Whether a loop or a `catch` may declare a variable with one of the names, which the parser does not report. May be

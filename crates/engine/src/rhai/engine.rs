@@ -10,7 +10,7 @@ use hero_process::Spawner;
 use hero_process::confine::{self, Profile};
 
 /// Time that a script has to obey a stop before its engine is killed.
-const OBEY: Duration = Duration::from_millis(100);
+const STOP_GRACE: Duration = Duration::from_millis(100);
 /// The address space that an engine needs for itself: program, libraries, the script thread's stack, arenas of the
 /// allocator.
 const OWN_ADDRESS_SPACE: u64 = 640 << 20;
@@ -53,7 +53,7 @@ impl ScriptEngine for Rhai {
     }
 
     fn obey(&self) -> Duration {
-        OBEY
+        STOP_GRACE
     }
 
     fn starter(&self, _: &mut SupervisorDirectories<'_>) -> Result<Box<dyn Starter>, String> {

@@ -9,7 +9,7 @@ use crate::Limits;
 use hero_model::OutputFormat;
 
 /// The maximum size of a result here, in bytes.
-const CAP: usize = 4 << 10;
+const MAX_RESULT_BYTES: usize = 4 << 10;
 
 /// Makes a value from these bytes and returns, throws and prints it: each output is bounded, and its JSON reads back as
 /// the same value.
@@ -19,15 +19,15 @@ pub(crate) fn result(bytes: &[u8]) {
     for _ in 0..bytes.first().copied().unwrap_or_default() / 2 {
         value = Dynamic::from_array(vec![value]);
     }
-    if let Ok(output) = convert::output(&value, CAP) {
-        assert!(output.text.len() <= CAP, "{} bytes", output.text.len());
+    if let Ok(output) = convert::output(&value, MAX_RESULT_BYTES) {
+        assert!(output.text.len() <= MAX_RESULT_BYTES, "{} bytes", output.text.len());
         if output.format == OutputFormat::Json {
             reads_again(&output.text);
         }
     }
     let mut shown = String::new();
-    let whole = text::shown(&value, &mut shown, CAP);
-    assert!(shown.len() <= CAP && (whole.is_ok() || !shown.is_empty()), "{} bytes are shown", shown.len());
+    let whole = text::shown(&value, &mut shown, MAX_RESULT_BYTES);
+    assert!(shown.len() <= MAX_RESULT_BYTES && (whole.is_ok() || !shown.is_empty()), "{} bytes are shown", shown.len());
     let error = failure::job_error(EvalAltResult::ErrorRuntime(value, Position::NONE), &Limits::default(), &[]);
     assert!(error.message.len() <= failure::LONGEST_MESSAGE, "a message of {} bytes", error.message.len());
     if let Some(data) = error.data {
@@ -40,7 +40,7 @@ fn reads_again(text: &str) {
     let read: serde_json::Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("a result is no JSON: {error}\n{text}"));
     // A decimal number may be an integer that scripts do not have.
     let Some(value) = convert::dynamic(&read) else { return };
-    let again = convert::json_of(&value, 2 * CAP).unwrap_or_else(|refused| panic!("what JSON says {refused}\n{text}"));
+    let again = convert::json_of(&value, 2 * MAX_RESULT_BYTES).unwrap_or_else(|refused| panic!("what JSON says {refused}\n{text}"));
     let again: serde_json::Value = serde_json::from_str(&again).unwrap_or_else(|error| panic!("{error}\n{again}"));
     assert_eq!(again, read);
 }

@@ -238,7 +238,7 @@ pub fn check_all(source: &str, names: Names) -> Vec<JobError> {
     if heroscript::is_heroscript(&source) {
         return heroscript::check(&source, &Capability::ALL).err().into_iter().collect();
     }
-    let thread = thread::Builder::new().stack_size(super::STACK).spawn(move || match compiled(&source, &limits, None) {
+    let thread = thread::Builder::new().stack_size(super::STACK_BYTES).spawn(move || match compiled(&source, &limits, None) {
         Ok((script, races)) => names.check_all(&script, &races.left),
         Err(error) => vec![error],
     });

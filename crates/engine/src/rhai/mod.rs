@@ -41,7 +41,7 @@ use run::Run;
 
 /// The stack size of the script thread. Dropping a chain of closures recurses natively, and the stack must suffice for
 /// the longest chain that the memory limit allows. Only used pages take memory.
-const STACK: usize = 256 << 20;
+const STACK_BYTES: usize = 256 << 20;
 
 /// The exit code when the engine itself failed.
 const FAILED: u8 = 70;
@@ -51,7 +51,7 @@ const FAILED: u8 = 70;
 pub fn engine_main() -> ExitCode {
     // A panic that a script causes becomes the error of that script. Its message would fill a pipe that nobody reads.
     std::panic::set_hook(Box::new(|_| {}));
-    let served = thread::Builder::new().name("script".into()).stack_size(STACK).spawn(serve).map(thread::JoinHandle::join);
+    let served = thread::Builder::new().name("script".into()).stack_size(STACK_BYTES).spawn(serve).map(thread::JoinHandle::join);
     let failure = match served {
         Ok(Ok(Ok(()))) => return ExitCode::SUCCESS,
         Ok(Ok(Err(error))) => error,

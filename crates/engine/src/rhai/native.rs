@@ -11,7 +11,7 @@ use hero_model as model;
 pub(super) type Native<T> = Result<T, Box<EvalAltResult>>;
 
 /// The maximum number of characters of script input that an error repeats.
-const EXCERPT: usize = 100;
+const MAX_EXCERPT_CHARS: usize = 100;
 
 /// Makes an error that a script may catch.
 pub(super) fn failed(context: &NativeCallContext<'_>, message: impl Into<String>) -> Box<EvalAltResult> {
@@ -25,7 +25,7 @@ pub(super) fn too_long(context: &NativeCallContext<'_>, what: Piece) -> Box<Eval
 
 /// Returns the beginning of a text, for an error.
 pub(super) fn excerpt(text: &str) -> String {
-    model::excerpt(text, EXCERPT).into_owned()
+    model::excerpt(text, MAX_EXCERPT_CHARS).into_owned()
 }
 
 /// A text that is made piece by piece, at most as long as texts of scripts may be.

@@ -17,11 +17,11 @@ const CLOCK_EVERY: u64 = 128;
 /// The clock is also read after this much memory was allocated, even if it is free again: such operations are slow.
 const CLOCK_AFTER_BYTES: i64 = 128 << 10;
 /// The number of short steps of a function between two checks of the script's limits.
-const STEPS: usize = 1024;
+const STEPS_PER_CHECK: usize = 1024;
 /// Interval at which a running script checks for a stop and sends its log.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// The log is sent once it has this size.
-const BATCH: usize = 32 << 10;
+const LOG_BATCH_BYTES: usize = 32 << 10;
 
 /// Returns the processor time of this thread.
 fn processor_time() -> Duration {
@@ -109,7 +109,7 @@ impl Run {
         self.made.set(alloc::made());
         self.began.set(now);
         self.processor.set(processor_time());
-        self.deadline.set(now + job.timeout.min(EngineJob::LONGEST));
+        self.deadline.set(now + job.timeout.min(EngineJob::MAX_RUN_TIME));
         self.looked.set(now);
         self.ended.set(None);
         self.most.set(allocated.saturating_add(self.memory));
@@ -209,7 +209,7 @@ impl Run {
     pub(super) fn sleep(&self, time: Duration) -> Result<(), Box<EvalAltResult>> {
         self.flush();
         let now = Instant::now();
-        let until = (now + time.min(EngineJob::LONGEST)).min(self.deadline.get());
+        let until = (now + time.min(EngineJob::MAX_RUN_TIME)).min(self.deadline.get());
         while let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
             if self.ended.get().is_some() {
                 break;
@@ -255,7 +255,7 @@ impl Run {
 
     /// Like [`Self::go_on`], but for a loop of short steps: checks at intervals. `step` is the number of this step.
     pub(super) fn go_on_at(&self, step: usize) -> Result<(), Box<EvalAltResult>> {
-        if step % STEPS == STEPS - 1 { self.go_on() } else { Ok(()) }
+        if step % STEPS_PER_CHECK == STEPS_PER_CHECK - 1 { self.go_on() } else { Ok(()) }
     }
 
     fn unless_ended(&self) -> Result<(), Box<EvalAltResult>> {
@@ -274,7 +274,7 @@ impl Run {
         let Some(record) = alloc::apart(|| log.room.take(level, text)) else { return };
         log.unsent += cost(&record.text);
         log.pending.push(record);
-        let full = log.unsent >= BATCH;
+        let full = log.unsent >= LOG_BATCH_BYTES;
         drop(log);
         if full {
             self.flush();

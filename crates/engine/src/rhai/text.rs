@@ -10,7 +10,7 @@ pub(super) struct TooLarge;
 /// Replaces parts that are too deep, or are being changed.
 const DEEP: &str = "...";
 /// The depth down to which parts of a value are shown.
-const DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// The text of `print`: strings and characters without quotes.
 pub(super) fn shown(value: &Dynamic, out: &mut String, cap: usize) -> Result<(), TooLarge> {
@@ -18,18 +18,18 @@ pub(super) fn shown(value: &Dynamic, out: &mut String, cap: usize) -> Result<(),
         (Some(text), _) => push(out, &text, cap),
         (None, Ok(char)) => push(out, char.encode_utf8(&mut [0; 4]), cap),
         _ if value.is_unit() => Ok(()),
-        _ => element(value, out, cap, DEPTH),
+        _ => element(value, out, cap, MAX_DEPTH),
     }
 }
 
 /// The text of an array, with its elements as `debug` shows them.
 pub(super) fn array(value: &Array, out: &mut String, cap: usize) -> Result<(), TooLarge> {
-    array_at(value, out, cap, DEPTH)
+    array_at(value, out, cap, MAX_DEPTH)
 }
 
 /// The text of a map.
 pub(super) fn map(value: &Map, out: &mut String, cap: usize) -> Result<(), TooLarge> {
-    map_at(value, out, cap, DEPTH)
+    map_at(value, out, cap, MAX_DEPTH)
 }
 
 /// The text of a function pointer. Curried arguments are not shown.

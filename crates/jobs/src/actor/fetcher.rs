@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::actor_set::ActorSet;
-use super::prefetch::STALE;
+use super::prefetch::STALE_AFTER;
 use super::reconcile::Reconciler;
 use super::settings::PoolSettings;
 use super::worker::Report;
@@ -17,11 +17,11 @@ use hero_model::JobId;
 use hero_store::{AttemptEnd, Claimed, DirectStart, Ended, Error, Fetch, Fetched, LayoutQueues, Registration, Store};
 
 /// The interval at which the queues are checked, even without a wake-up.
-const POLL: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Fetches that fail for this long for the same reason are logged.
-const LASTING: Duration = Duration::from_secs(5);
+const LASTING_FAILURE: Duration = Duration::from_secs(5);
 /// Pause after a fetch that failed.
-const PAUSE: Duration = Duration::from_millis(200);
+const RETRY_DELAY: Duration = Duration::from_millis(200);
 /// At most this many ends of jobs are recorded in one fetch.
 const MOST_ENDS: usize = 128;
 
@@ -142,7 +142,7 @@ impl Fetcher {
     /// need.
     pub(super) async fn run(mut self, shutdown: CancellationToken) {
         let (mut call, mut again_at, mut reports): (Option<Call>, Option<Instant>, Vec<Report>) = (None, None, Vec::new());
-        let mut poll = tokio::time::interval(POLL);
+        let mut poll = tokio::time::interval(POLL_INTERVAL);
         let (mut stop_by, mut requeued): (Option<Instant>, bool) = (None, false);
         loop {
             let takes = stop_by.is_none() && *self.mode.borrow() == PoolMode::Running;
@@ -155,7 +155,7 @@ impl Fetcher {
                 self.unsure = true;
                 self.reconciler.note_unanswered(self.store.periods().lease);
             }
-            let stale = self.actors.oldest_waiting().map(|since| since + STALE);
+            let stale = self.actors.oldest_waiting().map(|since| since + STALE_AFTER);
             let mut overdue = stale.is_some_and(|stale| Instant::now() >= stale);
             if overdue || !takes {
                 self.direct_start.set_room(0);
@@ -293,7 +293,7 @@ impl Fetcher {
                     self.actors.ends.clear();
                     self.unsure = false;
                 }
-                Some(Instant::now() + PAUSE)
+                Some(Instant::now() + RETRY_DELAY)
             }
             Answer::Held(Ok(held)) => {
                 self.unsure = false;
@@ -307,7 +307,7 @@ impl Fetcher {
             Answer::Held(Err(error)) => {
                 self.note_failure(&error);
                 self.unsure = stop_by.is_none_or(|until| Instant::now() < until);
-                Some(Instant::now() + PAUSE)
+                Some(Instant::now() + RETRY_DELAY)
             }
         }
     }
@@ -323,7 +323,7 @@ impl Fetcher {
         let reason = error.to_string();
         let known = self.failing.take_if(|failing| failing.reason == reason);
         let failing = known.unwrap_or_else(|| Failing { reason, since: Instant::now(), logged: false });
-        let lasts = failing.since.elapsed() >= LASTING;
+        let lasts = failing.since.elapsed() >= LASTING_FAILURE;
         if lasts && !failing.logged {
             tracing::warn!(%error, script_type = %self.settings.script_type, "fetching jobs keeps failing, so this pool runs none; retrying");
         }

@@ -12,13 +12,13 @@ use hero_model::{JobError, JobId, LogLevel, Secrets, Timestamp, excerpt};
 use hero_store::{self as store, Store};
 
 /// The number of lines sent to Redis at once.
-const BATCH: usize = 128;
+const LINES_PER_CALL: usize = 128;
 /// Timeout for the log at the end of a job. While the store is away, the end cannot be written either.
-const FLUSH: Duration = Duration::from_secs(30);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of characters of an error in the log file.
-const LONGEST: usize = 1000;
+const MAX_ERROR_CHARS: usize = 1000;
 /// Timeout for opening the log file of a job.
-const OPEN: Duration = Duration::from_secs(5);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Takes the log lines of one attempt of a job. They go to the job's stream in Redis and to its log file.
 pub(super) struct JobLog {
@@ -87,7 +87,7 @@ impl JobLog {
     pub(super) async fn finish(self) -> bool {
         let Some(Writer { lines, mut task }) = self.writer else { return false };
         drop(lines);
-        if tokio::time::timeout(FLUSH, &mut task).await.is_err() {
+        if tokio::time::timeout(FLUSH_TIMEOUT, &mut task).await.is_err() {
             task.abort();
             tracing::warn!(job = %self.job, "the log of a job could not be written in time; its last lines are missing");
         }
@@ -108,7 +108,10 @@ impl JobLog {
         }
         let column = error.column.map(|column| format!(", column {column}")).unwrap_or_default();
         let place = error.line.map(|line| format!(" (line {line}{column})")).unwrap_or_default();
-        self.take(std::iter::once(Entry::Failure(format!("attempt {attempt} failed: {}{place}", excerpt(&error.message, LONGEST)))));
+        self.take(std::iter::once(Entry::Failure(format!(
+            "attempt {attempt} failed: {}{place}",
+            excerpt(&error.message, MAX_ERROR_CHARS)
+        ))));
     }
 
     fn take(&mut self, entries: impl Iterator<Item = Entry>) {
@@ -143,18 +146,18 @@ async fn open(store: &Store, directory: &LogDirectory, job: &JobId, path: &str) 
         directory.note(&opened);
         opened
     });
-    match tokio::time::timeout(OPEN, opening).await {
+    match tokio::time::timeout(OPEN_TIMEOUT, opening).await {
         Ok(Ok(Ok(file))) => Ok(file),
         Ok(Ok(Err(error))) if error.is_of_path() => Err(Unopened::Refused(error)),
         Ok(Ok(Err(error))) => Err(Unopened::Unavailable(error.to_string())),
         Ok(Err(_)) => Err(Unopened::Unavailable("opening it failed".into())),
-        Err(_) => Err(Unopened::Unavailable(format!("the file system has not answered for {OPEN:?}"))),
+        Err(_) => Err(Unopened::Unavailable(format!("the file system has not answered for {OPEN_TIMEOUT:?}"))),
     }
 }
 
 async fn write(mut stream: Stream, masker: Masker, file: Option<LogFile>, mut incoming: mpsc::UnboundedReceiver<Entry>) {
     let (mut file, mut entries) = (file, Vec::new());
-    while incoming.recv_many(&mut entries, BATCH).await > 0 {
+    while incoming.recv_many(&mut entries, LINES_PER_CALL).await > 0 {
         let (mut records, mut failures) = (Vec::new(), Vec::new());
         for entry in entries.drain(..) {
             match entry {

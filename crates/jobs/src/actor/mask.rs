@@ -139,7 +139,7 @@ impl Masker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hero_service::LITTLE;
+    use hero_service::MAX_IN_PLACE_BYTES;
 
     fn known(values: &[&str]) -> Secrets {
         Secrets::of(&values.iter().enumerate().map(|(at, value)| (at.to_string(), (*value).to_owned())).collect())
@@ -183,8 +183,8 @@ mod tests {
         let masker = Masker { mask: Mask::default(), secrets: Secrets::default() };
         let here = std::thread::current().id();
         let of = async |bytes| masker.away(bytes, (), |_, ()| std::thread::current().id()).await.unwrap();
-        assert!(of(LITTLE).await == here && of(LITTLE + 1).await != here);
-        let secrets = known(&[&"x".repeat(LITTLE)]);
+        assert!(of(MAX_IN_PLACE_BYTES).await == here && of(MAX_IN_PLACE_BYTES + 1).await != here);
+        let secrets = known(&[&"x".repeat(MAX_IN_PLACE_BYTES)]);
         let many = Masker { secrets, ..masker.clone() };
         assert_ne!(many.away(1, (), |_, ()| std::thread::current().id()).await.unwrap(), here);
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 ///
 /// A round trip to Redis costs as much as several short scripts. While jobs take well under a millisecond, a fetch
 /// takes more of them than can run at once, so that engines do not wait for the next fetch. An actor has about five
-/// milliseconds of work at most, and a pool whose actors are all busy requeues the rest ([`STALE`]).
+/// milliseconds of work at most, and a pool whose actors are all busy requeues the rest ([`STALE_AFTER`]).
 #[derive(Debug)]
 pub(super) struct Prefetch {
     /// The moving average of the running times of jobs, in microseconds. Each job counts for an eighth.
@@ -12,11 +12,11 @@ pub(super) struct Prefetch {
 }
 
 /// Maximum work of an actor, in microseconds.
-const WORK: f64 = 5000.0;
+const MAX_WORK_MICROS: f64 = 5000.0;
 /// Maximum number of jobs of an actor, however short they are.
-const MOST: usize = 64;
+const MAX_JOBS: usize = 64;
 /// A job that has waited in the pool for this long is requeued when every actor is busy.
-pub(super) const STALE: Duration = Duration::from_millis(10);
+pub(super) const STALE_AFTER: Duration = Duration::from_millis(10);
 
 impl Default for Prefetch {
     fn default() -> Self {
@@ -37,7 +37,7 @@ impl Prefetch {
 
     /// Returns the number of jobs that an actor may have at a time, at least one.
     pub(super) fn depth(&self) -> usize {
-        ((WORK / self.recent.max(1.0)) as usize).clamp(1, MOST)
+        ((MAX_WORK_MICROS / self.recent.max(1.0)) as usize).clamp(1, MAX_JOBS)
     }
 }
 
@@ -52,7 +52,7 @@ mod tests {
         for _ in 0..64 {
             prefetch.ran(Duration::from_micros(50));
         }
-        assert_eq!(prefetch.depth(), MOST);
+        assert_eq!(prefetch.depth(), MAX_JOBS);
         prefetch.pause();
         assert_eq!(prefetch.depth(), 1);
     }

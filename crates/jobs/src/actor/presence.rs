@@ -16,7 +16,7 @@ use hero_service::Service;
 use hero_store::{self as store, Registration, RegistrationClaim, Store};
 
 /// The interval at which a presence is renewed.
-const HEARTBEAT: Duration = Duration::from_secs(5);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Claims a registration for every actor of a pool: the configured numbers, or the lowest that are free. Also returns
 /// the previous servers whose registrations were claimed.
@@ -124,6 +124,6 @@ impl Service for Heartbeat {
         }
         let script_type = self.registrations.first().map(|registration| registration.script_type.to_string()).unwrap_or_default();
         metrics::gauge!("hero_jobs_running", self.store.labels([("script_type", script_type)])).set(self.leases.len() as f64);
-        Ok(HEARTBEAT)
+        Ok(HEARTBEAT_INTERVAL)
     }
 }

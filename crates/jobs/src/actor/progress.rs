@@ -11,13 +11,13 @@ use hero_model::{JobId, Progress, excerpt};
 use hero_store::Store;
 
 /// Minimum time between two writes. Each write is an event, and their number is limited.
-const EVERY: Duration = Duration::from_millis(500);
+const MIN_WRITE_INTERVAL: Duration = Duration::from_millis(500);
 /// Maximum length of the text, in characters. An engine may send a far longer one.
-const LONGEST: usize = 200;
+const MAX_TEXT_CHARS: usize = 200;
 /// Maximum length of the beginning of a text that is searched for secrets, in bytes.
-const LOOKED_AT: usize = 4096;
+const MAX_SEARCHED_BYTES: usize = 4096;
 /// Timeout for the last write at the end of a job.
-const FLUSH: Duration = Duration::from_secs(5);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Writes the progress of a job: the newest value, at most twice a second, and always the last.
 pub(super) struct ProgressWriter {
@@ -43,7 +43,7 @@ impl ProgressWriter {
         drop(self.newest);
         // Progress matters little by now, so the end of the job waits for it only for a limited time.
         let mut task = self.task;
-        if timeout(FLUSH, &mut task).await.is_err() {
+        if timeout(FLUSH_TIMEOUT, &mut task).await.is_err() {
             task.abort();
         }
     }
@@ -67,13 +67,13 @@ async fn write(
             // Written as soon as possible, unless a newer one replaces it meanwhile.
             Err(error) if error.is_retryable() => {
                 progress.mark_changed();
-                tokio::time::sleep(EVERY).await;
+                tokio::time::sleep(MIN_WRITE_INTERVAL).await;
                 continue;
             }
             Err(error) => tracing::debug!(%job, %error, "the progress of a job could not be written"),
         }
         tokio::select! {
-            () = tokio::time::sleep(EVERY) => {}
+            () = tokio::time::sleep(MIN_WRITE_INTERVAL) => {}
             () = ending.cancelled() => {}
         }
     }
@@ -81,10 +81,10 @@ async fn write(
 
 /// Returns the beginning of a text, without secrets.
 async fn shown(masker: &Masker, mut text: String) -> String {
-    if text.len() > LOOKED_AT {
-        text.truncate((0..=LOOKED_AT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0));
+    if text.len() > MAX_SEARCHED_BYTES {
+        text.truncate((0..=MAX_SEARCHED_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0));
         // Marks the cut, so that a secret that was cut is recognised.
         text.push('…');
     }
-    excerpt(&masker.text(text).await, LONGEST).into_owned()
+    excerpt(&masker.text(text).await, MAX_TEXT_CHARS).into_owned()
 }

@@ -7,9 +7,9 @@ use tokio_util::sync::CancellationToken;
 use hero_store::{LayoutQueues, Peek, Store};
 
 /// The queues of a pool are watched after it has been idle for this long, because each takes a blocking connection.
-const IDLE: Duration = Duration::from_millis(20);
+const WATCH_AFTER_IDLE: Duration = Duration::from_millis(20);
 /// The interval at which a queue is checked whose jobs this pool may not take.
-const PAUSE: Duration = Duration::from_secs(1);
+const REFUSED_QUEUE_INTERVAL: Duration = Duration::from_secs(1);
 /// At most this many queues are watched, because each takes a connection. The fetcher's poll finds jobs in the others.
 const MOST_QUEUES: usize = 16;
 
@@ -35,7 +35,7 @@ pub(super) async fn watch_queue(
                 return;
             }
             // Still idle after a moment: no job runs that would cause the next fetch.
-            if tokio::time::timeout(IDLE, idle.wait_for(|idle| !idle)).await.is_ok() {
+            if tokio::time::timeout(WATCH_AFTER_IDLE, idle.wait_for(|idle| !idle)).await.is_ok() {
                 continue;
             }
             let found = tokio::select! {
@@ -49,12 +49,12 @@ pub(super) async fn watch_queue(
                 Ok(true) => {
                     wake_up.notify_one();
                     // If the pool stays idle, it may not take this job.
-                    let _ = tokio::time::timeout(PAUSE, idle.wait_for(|idle| !idle)).await;
+                    let _ = tokio::time::timeout(REFUSED_QUEUE_INTERVAL, idle.wait_for(|idle| !idle)).await;
                 }
                 Ok(false) => {}
                 Err(error) => {
                     tracing::debug!(%error, "peeking at {queue} failed");
-                    tokio::time::sleep(PAUSE).await;
+                    tokio::time::sleep(REFUSED_QUEUE_INTERVAL).await;
                 }
             }
         }

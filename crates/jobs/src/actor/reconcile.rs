@@ -22,13 +22,13 @@ pub(super) struct Reconciler {
 /// A claim may be on its way here for this long.
 const CLAIM_ON_ITS_WAY: Duration = Duration::from_secs(1);
 /// A call that Redis executes later than this after it was sent starts nothing. One second is added as a margin.
-const LATE: Duration = Fetch::LATE.saturating_add(Duration::from_secs(1));
+const MAX_CALL_AGE: Duration = Fetch::MAX_CALL_AGE.saturating_add(Duration::from_secs(1));
 
 impl Reconciler {
     /// Notes that a call got no answer. The pool is compared with Redis while that call may still start jobs, and at
     /// least for the length of a lease.
     pub(super) fn note_unanswered(&mut self, lease: Duration) {
-        self.until = Some(Instant::now() + lease.max(LATE));
+        self.until = Some(Instant::now() + lease.max(MAX_CALL_AGE));
     }
 
     /// True if the pool must be compared with Redis again.

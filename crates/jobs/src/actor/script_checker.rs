@@ -22,9 +22,9 @@ pub struct ScriptChecker {
 }
 
 /// Timeout for a check, including the start of the engine and the checks before it.
-const TIMEOUT: Duration = Duration::from_secs(5);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 /// An engine that has been idle for this long is ended.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl ScriptChecker {
     /// Creates a checker for the scripts of a pool with these engine settings. Its engine starts at the first check.
@@ -34,7 +34,7 @@ impl ScriptChecker {
 
     /// Returns the error in a script, if there is one. Also returns `None` if no engine answered within 5 s.
     pub async fn check(&self, script: &str, names: Names) -> Option<JobError> {
-        let known = timeout(TIMEOUT, self.compile(script, names)).await;
+        let known = timeout(CHECK_TIMEOUT, self.compile(script, names)).await;
         self.end_when_idle().await;
         match known {
             Ok(Ok(error)) => error,
@@ -43,7 +43,7 @@ impl ScriptChecker {
                 None
             }
             Err(_) => {
-                tracing::warn!("a script could not be checked within {} s", TIMEOUT.as_secs());
+                tracing::warn!("a script could not be checked within {} s", CHECK_TIMEOUT.as_secs());
                 None
             }
         }
@@ -60,13 +60,13 @@ impl ScriptChecker {
                 none.insert(started.map_err(|error| Died { how: error.to_string(), had_job: false })?)
             }
         };
-        engine.check(script, names, TIMEOUT).await
+        engine.check(script, names, CHECK_TIMEOUT).await
     }
 
     async fn end_when_idle(&self) {
         let engine = Arc::clone(&self.engine);
         let ending = tokio::spawn(async move {
-            sleep(IDLE).await;
+            sleep(IDLE_TIMEOUT).await;
             drop(engine.lock().await.take());
         });
         if let Some(before) = self.idle.lock().await.replace(ending) {

@@ -11,10 +11,10 @@ use hero_model::Backoff;
 use hero_store::{self as store, Store};
 
 /// Pause before the store is asked again, at first and at most.
-const AGAIN: Backoff = Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(1) };
+const RETRY_BACKOFF: Backoff = Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(1) };
 
 /// A store that does not answer for this long counts as away.
-const ANSWERS: Duration = Duration::from_secs(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Asks the store on behalf of one attempt, and repeats the call while the store is away. The timeout of the attempt
 /// ends the repetition, because the call is dropped with it.
@@ -82,7 +82,7 @@ impl StoreRetry {
             }
             self.0.is_away.store(answer.is_err_and(|error| error.is_away()), Ordering::Relaxed);
             times += 1;
-            tokio::time::sleep(AGAIN.wait(times, random())).await;
+            tokio::time::sleep(RETRY_BACKOFF.wait(times, random())).await;
         }
     }
 
@@ -91,6 +91,6 @@ impl StoreRetry {
         if !self.0.asks.load(Ordering::Relaxed) {
             return false;
         }
-        self.0.is_away.load(Ordering::Relaxed) || !matches!(timeout(ANSWERS, store.health().ping()).await, Ok(Ok(())))
+        self.0.is_away.load(Ordering::Relaxed) || !matches!(timeout(ANSWER_TIMEOUT, store.health().ping()).await, Ok(Ok(())))
     }
 }

@@ -59,7 +59,7 @@ pub(super) struct Worker {
 }
 
 /// Pause before another try to start an engine, at first and at most.
-const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
+const RESTART_BACKOFF: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
 
 impl Worker {
     /// Runs until the fetcher ends. If the worker panics, it reports that to the fetcher.
@@ -159,7 +159,7 @@ impl Worker {
                     }
                     self.requeue().await;
                     tokio::select! {
-                        () = tokio::time::sleep(RESTART.wait(attempt, random())) => {}
+                        () = tokio::time::sleep(RESTART_BACKOFF.wait(attempt, random())) => {}
                         () = self.reports.closed() => return None,
                     }
                 }
@@ -282,7 +282,7 @@ impl Worker {
     }
 
     fn failed(&self, job: &Claimed, error: JobError) -> AttemptEnd {
-        let first = job.retry_backoff.map_or(Backoff::DEFAULT, Seconds::duration);
+        let first = job.retry_backoff.map_or(Backoff::DEFAULT_FIRST_WAIT, Seconds::duration);
         AttemptEnd::Failed { error, retry_in: Backoff::starting_with(first).wait(job.failures.saturating_add(1), random()) }
     }
 }

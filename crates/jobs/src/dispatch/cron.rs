@@ -5,9 +5,9 @@ use croner::Cron;
 use super::Error;
 
 /// Maximum length of a pattern, in bytes.
-const LONGEST: usize = 256;
+const MAX_PATTERN_BYTES: usize = 256;
 /// Maximum number of characters of a wrong pattern in an error.
-const SHOWN: usize = 48;
+const MAX_SHOWN_CHARS: usize = 48;
 /// The fields of a pattern with seconds, and their values.
 const FIELDS: [(&str, &str); 6] = [
     ("second", "0 to 59"),
@@ -21,14 +21,14 @@ const FIELDS: [(&str, &str); 6] = [
 /// Parses a pattern.
 pub(super) fn cron(pattern: &str) -> Result<Cron, Error> {
     let refuse = |reason: String| Err(Error::invalid("cron", reason));
-    if pattern.len() > LONGEST {
-        return refuse(format!("has {} bytes, the limit is {LONGEST} (a fixed limit)", pattern.len()));
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return refuse(format!("has {} bytes, the limit is {MAX_PATTERN_BYTES} (a fixed limit)", pattern.len()));
     }
     let error = match pattern.parse::<Cron>() {
         Ok(cron) => return Ok(cron),
         Err(error) => error,
     };
-    let shown = |text: &str| text.chars().take(SHOWN).collect::<String>();
+    let shown = |text: &str| text.chars().take(MAX_SHOWN_CHARS).collect::<String>();
     let whole = shown(pattern);
     if pattern.starts_with('@') {
         return refuse(format!("{whole:?} is none of @hourly, @daily, @weekly, @monthly, @yearly"));
@@ -83,7 +83,7 @@ mod tests {
             let said = cron(pattern).map(|_| ()).unwrap_err().to_string();
             assert!(said.starts_with("cron: ") && said.contains(told), "{pattern}: {said}");
         }
-        assert!(cron(&"*".repeat(LONGEST + 1)).is_err_and(|error| error.to_string().contains("256")));
+        assert!(cron(&"*".repeat(MAX_PATTERN_BYTES + 1)).is_err_and(|error| error.to_string().contains("256")));
         for pattern in ["0 9 * * MON-FRI", "*/10 * * * * *", "0 0 L * *", "@daily"] {
             assert!(cron(pattern).is_ok(), "{pattern}");
         }

@@ -8,12 +8,12 @@ use hero_model::{
 use hero_store::PRESENCE;
 
 /// Maximum number of jobs that a message names.
-const NAMED: usize = 3;
+const MAX_NAMED_JOBS: usize = 3;
 /// Maximum number of generations in which descendants that have not ended are looked for.
 const GENERATIONS: usize = 16;
 /// Maximum length of the list of prerequisites that is read, in bytes. The ids of the maximum number of prerequisites
 /// are shorter.
-const LONGEST: usize = 64 * 1024;
+const MAX_LIST_BYTES: usize = 64 * 1024;
 /// Maximum number of characters of an error that are shown.
 const LONGEST_MESSAGE: usize = 1000;
 /// The fields of a job that an explanation needs.
@@ -45,7 +45,7 @@ const FIELDS: [&str; 22] = [
 impl Dispatcher {
     /// Explains why a job has not ended, or how it did: a word, a sentence for people, and the facts.
     pub async fn explain(&self, context: ContextId, id: &JobId) -> Result<Explanation, Error> {
-        let job = self.part(context, id, &FIELDS, LONGEST).await?;
+        let job = self.part(context, id, &FIELDS, MAX_LIST_BYTES).await?;
         let (explained, store) = (self.explained_of(context, &job, None).await?, self.store(context).await?);
         let attempts = store.jobs().attempts(&job).await.map_err(|error| Error::store(error, Some(id)))?;
         Ok(Explanation { attempts, ..explained })
@@ -54,7 +54,7 @@ impl Dispatcher {
     /// Explains the same for a waiter that waits since `since`. It is cheap, because many waits can time out together:
     /// they share one list of actors, and the position in the queue is left out.
     pub(super) async fn explained(&self, context: ContextId, id: &JobId, since: Option<Instant>) -> Result<Explanation, Error> {
-        let job = self.part(context, id, &FIELDS, LONGEST).await?;
+        let job = self.part(context, id, &FIELDS, MAX_LIST_BYTES).await?;
         self.explained_of(context, &job, since).await
     }
 
@@ -144,8 +144,10 @@ impl Dispatcher {
         } else {
             (Reason::WaitingForPrerequisites, Vec::new())
         };
-        let named: Vec<String> = waiting_for.iter().take(NAMED).map(|other| format!("{} ({})", other.job_id, other.status)).collect();
-        let more = if waiting_for.len() > NAMED { format!(" and {} more", waiting_for.len() - NAMED) } else { String::new() };
+        let named: Vec<String> =
+            waiting_for.iter().take(MAX_NAMED_JOBS).map(|other| format!("{} ({})", other.job_id, other.status)).collect();
+        let more =
+            if waiting_for.len() > MAX_NAMED_JOBS { format!(" and {} more", waiting_for.len() - MAX_NAMED_JOBS) } else { String::new() };
         let named = format!("{}{more}", named.join(", "));
         // A continuation runs even if its predecessor is gone or ended in error.
         let ending = &relatives[..relatives.len() - usize::from(job.predecessor_id.is_some())];
@@ -169,7 +171,7 @@ impl Dispatcher {
         for _ in 0..GENERATIONS {
             let mut children = Vec::new();
             for parent in parents {
-                let found = store.jobs().open_children(&parent, NAMED + 1).await;
+                let found = store.jobs().open_children(&parent, MAX_NAMED_JOBS + 1).await;
                 children.extend(found.map_err(|error| Error::store(error, Some(ended)))?);
             }
             let statuses = store.jobs().statuses(&children).await.map_err(|error| Error::store(error, Some(ended)))?;
@@ -178,7 +180,7 @@ impl Dispatcher {
             if !open.is_empty() || closing.is_empty() {
                 return Ok(open);
             }
-            parents = closing.into_iter().take(NAMED).map(|child| child.job_id).collect();
+            parents = closing.into_iter().take(MAX_NAMED_JOBS).map(|child| child.job_id).collect();
         }
         Ok(Vec::new())
     }

@@ -20,9 +20,9 @@ pub enum Followed<T> {
 }
 
 /// Maximum number of events that are compared with a filter at once.
-const AT_ONCE: usize = 128;
+const EVENTS_PER_FILTER: usize = 128;
 /// Time without a change after which a follower checks that its job still exists.
-const QUIET: Duration = Duration::from_secs(5);
+const QUIET_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 impl Dispatcher {
     /// Returns every change that passes the filter, after `cursor` or from now on. The stream does not end.
@@ -35,7 +35,7 @@ impl Dispatcher {
         super::spec::check_filter(&filter)?;
         let changes = self.changes(context, cursor).await?;
         let dispatcher = self.clone();
-        let matching = changes.ready_chunks(AT_ONCE).then(move |moments| {
+        let matching = changes.ready_chunks(EVENTS_PER_FILTER).then(move |moments| {
             let (dispatcher, filter) = (dispatcher.clone(), filter.clone());
             async move { stream::iter(dispatcher.matching(context, &filter, moments).await) }
         });
@@ -146,7 +146,7 @@ impl Dispatcher {
         unfold(Some((dispatcher, id, all)), move |rest| async move {
             let (dispatcher, id, mut all) = rest?;
             let item = loop {
-                match tokio::time::timeout(QUIET, all.next()).await {
+                match tokio::time::timeout(QUIET_CHECK_INTERVAL, all.next()).await {
                     Ok(item) => break item?,
                     // No event reports the deletion of a job.
                     Err(_) => {

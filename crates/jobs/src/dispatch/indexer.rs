@@ -29,15 +29,15 @@ pub struct Indexer {
 }
 
 /// The pause between two steps, each of which reads about a thousand keys.
-const STEP: Duration = Duration::from_millis(100);
+const STEP_PAUSE: Duration = Duration::from_millis(100);
 /// Minimum pause between two rounds while keys are added (or three times the duration of the last round), and the
 /// interval at which the number of keys is checked.
-const ROUND: Duration = Duration::from_secs(2);
+const MIN_ROUND_PAUSE: Duration = Duration::from_secs(2);
 /// Maximum number of hashes, at 8 bytes each. Further jobs and identities are read in every round.
-const REMEMBERED: usize = 1 << 20;
+const MAX_REMEMBERED_HASHES: usize = 1 << 20;
 /// After this time, or this number of rounds if that is longer, every key is read once more, because a foreign program
 /// may reuse an id.
-const FORGET: Duration = Duration::from_secs(60);
+const FORGET_AFTER: Duration = Duration::from_secs(60);
 const FORGET_ROUNDS: u32 = 120;
 /// The same if the number of keys has not changed: then an id was reused only if its key was deleted and written
 /// between two checks.
@@ -68,7 +68,7 @@ impl Indexer {
 
     fn remember<T: Hash>(&mut self, met: &[T]) {
         for one in met {
-            if self.met.len() < REMEMBERED {
+            if self.met.len() < MAX_REMEMBERED_HASHES {
                 self.met.insert(self.hasher.hash_one(one));
             }
         }
@@ -125,7 +125,7 @@ impl Indexer {
 
     /// Returns the pause until the next check while no round runs.
     fn pause(&self) -> Duration {
-        if self.looked_at.is_some() { STEP } else { ROUND }
+        if self.looked_at.is_some() { STEP_PAUSE } else { MIN_ROUND_PAUSE }
     }
 
     /// Returns the items that were not met recently.
@@ -161,16 +161,16 @@ impl Service for Indexer {
         self.remember(jobs);
         self.cursor = next;
         if next != 0 {
-            return Ok(STEP);
+            return Ok(STEP_PAUSE);
         }
         let (now, took) = (Instant::now(), self.began.elapsed());
         self.met_before = std::mem::take(&mut self.met);
-        let forget = if self.changed { FORGET } else { FORGET_AT_REST };
+        let forget = if self.changed { FORGET_AFTER } else { FORGET_AT_REST };
         if self.forgot.elapsed() >= forget.max(took * FORGET_ROUNDS) {
             self.met_before.clear();
             (self.forgot, self.changed) = (now, false);
         }
-        self.pace.end(ROUND.max(took * 3), now);
+        self.pace.end(MIN_ROUND_PAUSE.max(took * 3), now);
         Ok(self.pause())
     }
 }

@@ -8,7 +8,7 @@ const HOME: ContextId = ContextId(0);
 /// Maximum length of a list of jobs.
 const MOST_JOBS: usize = 100_000;
 /// Maximum number of jobs or lines that are read at a time.
-const PAGE: usize = 500;
+const PAGE_SIZE: usize = 500;
 /// Maximum number of lines of a log. Streams and files of logs are shorter.
 const MOST_LINES: usize = 1_000_000;
 /// Extra time to wait for a job beyond its timeout, because it may wait for an actor first.
@@ -56,9 +56,9 @@ impl Dispatcher {
     pub async fn get_job_logs(&self, job_id: &JobId) -> Result<Option<String>, Error> {
         let (mut text, mut lines, mut cursor): (Option<String>, usize, Option<String>) = (None, 0, None);
         loop {
-            let page = self.logs(HOME, job_id, cursor.as_deref(), PAGE).await?;
+            let page = self.logs(HOME, job_id, cursor.as_deref(), PAGE_SIZE).await?;
             lines += page.lines.len();
-            let is_last = page.lines.len() < PAGE || lines >= MOST_LINES;
+            let is_last = page.lines.len() < PAGE_SIZE || lines >= MOST_LINES;
             for line in page.lines {
                 let text = text.get_or_insert_default();
                 text.push_str(&line.text);
@@ -75,7 +75,7 @@ impl Dispatcher {
     pub async fn list_jobs(&self) -> Result<Vec<JobId>, Error> {
         let (mut ids, mut cursor): (Vec<JobId>, Option<String>) = (Vec::new(), None);
         loop {
-            let page = self.list(HOME, &JobFilter::default(), cursor.as_deref(), PAGE).await?;
+            let page = self.list(HOME, &JobFilter::default(), cursor.as_deref(), PAGE_SIZE).await?;
             ids.extend(page.jobs.into_iter().map(|job| job.job_id));
             cursor = page.next_cursor;
             if cursor.is_none() || ids.len() >= MOST_JOBS {
@@ -89,7 +89,7 @@ impl Dispatcher {
 /// Returns the maximum time of all attempts of a job, of the pauses between them, and of the wait for an actor.
 fn longest(job: &JobSpec) -> Duration {
     let timeout = job.timeout.map_or(JobSpec::DEFAULT_TIMEOUT, Seconds::duration);
-    let first = job.retry_backoff.map_or(Backoff::DEFAULT, Seconds::duration);
+    let first = job.retry_backoff.map_or(Backoff::DEFAULT_FIRST_WAIT, Seconds::duration);
     let attempts = timeout.saturating_mul(job.retries.saturating_add(1));
     let pauses = Backoff::starting_with(first).longest_total(job.retries);
     attempts.saturating_add(pauses).saturating_add(IN_QUEUE).min(LONGEST_WAIT)

@@ -13,13 +13,13 @@ use super::{Dispatcher, Error, Followed, error, logs};
 use hero_model::{ContextId, JobId, LogLine};
 
 /// Timeout of a follower that waits to read. It is reached only if Redis does not answer.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TURN_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum number of lines of a page.
-const LINES: usize = 64;
+const MAX_PAGE_LINES: usize = 64;
 /// Maximum number of bytes of a page, unless its first line has more.
-const PAGE: usize = 64 * 1024;
+const MAX_PAGE_BYTES: usize = 64 * 1024;
 /// Maximum number of bytes of a page when no permit for a full page is free.
-const SHORT: usize = 4 * 1024;
+const MAX_SHORT_PAGE_BYTES: usize = 4 * 1024;
 
 /// The follower of one log.
 struct LogStream {
@@ -47,7 +47,7 @@ impl Dispatcher {
         id: &JobId,
         cursor: Option<&str>,
     ) -> Result<impl Stream<Item = Result<Followed<LogLine>, Error>> + Send + use<>, Error> {
-        self.part(context, id, &["status"], PAGE).await?;
+        self.part(context, id, &["status"], MAX_PAGE_BYTES).await?;
         logs::is_of_file(cursor)?;
         let open = self.store(context).await?;
         let stream = LogStream {
@@ -88,16 +88,16 @@ impl LogStream {
         (self._page, self.items) = (None, VecDeque::new());
         let followers = &self.open.0.followers;
         let busy = || Error::Busy { what: "too many follow logs at once", retry_after: error::RETRY_AFTER };
-        let _reader = tokio::time::timeout(PATIENCE, followers.readers.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
+        let _reader = tokio::time::timeout(TURN_TIMEOUT, followers.readers.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
         let permit = Arc::clone(&followers.pages).try_acquire_owned().ok();
-        let bytes = if permit.is_some() { PAGE } else { SHORT };
-        let (page, lost) = self.dispatcher.log_page(self.context, &self.job, self.cursor.as_deref(), LINES, bytes).await?;
+        let bytes = if permit.is_some() { MAX_PAGE_BYTES } else { MAX_SHORT_PAGE_BYTES };
+        let (page, lost) = self.dispatcher.log_page(self.context, &self.job, self.cursor.as_deref(), MAX_PAGE_LINES, bytes).await?;
         let size: usize = page.lines.iter().map(|line| line.text.len()).sum();
         let is_empty = page.lines.is_empty();
         let lagged = self.cursor.take().filter(|_| lost).map(|cursor| Followed::Lagged { cursor });
         self.items = lagged.into_iter().chain(page.lines.into_iter().map(Followed::Item)).collect();
         (self.cursor, self.ended) = (page.next_cursor, page.ended);
-        self._page = permit.filter(|_| size > SHORT);
+        self._page = permit.filter(|_| size > MAX_SHORT_PAGE_BYTES);
         Ok(!is_empty || page.ended)
     }
 }

@@ -27,13 +27,13 @@ pub struct LogSweeper {
 pub(super) type Directories = Box<dyn Fn() -> Vec<(Store, LogDirectory)> + Send>;
 
 /// Maximum number of entries that are read in one step, and of files that are removed.
-const STEP: usize = 500;
+const ENTRIES_PER_STEP: usize = 500;
 /// The pause between two steps.
-const PAUSE: Duration = Duration::from_millis(100);
+const STEP_PAUSE: Duration = Duration::from_millis(100);
 /// The pause between two rounds.
-const ROUND: Duration = Duration::from_secs(60);
+const ROUND_PAUSE: Duration = Duration::from_secs(60);
 /// Maximum number of files that are remembered for removal in a round.
-const REMEMBERED: usize = 1 << 20;
+const MAX_REMEMBERED_FILES: usize = 1 << 20;
 
 impl LogSweeper {
     /// Creates a sweeper for these contexts. Their log files may have `quota` bytes together; 0 is no limit.
@@ -53,11 +53,11 @@ impl LogSweeper {
     /// Reads the next entries of a directory. Returns true if there are no more.
     async fn look(&mut self, store: &Store, directory: &LogDirectory) -> Result<bool, Error> {
         let mut walk = self.walk.take().unwrap_or_else(|| directory.walk());
-        let stepped = tokio::task::spawn_blocking(move || (walk.step(STEP), walk)).await;
+        let stepped = tokio::task::spawn_blocking(move || (walk.step(ENTRIES_PER_STEP), walk)).await;
         let Ok((owners, walk)) = stepped else { return Ok(true) };
         if owners.is_empty() {
             self.bytes += walk.files.iter().map(|file| file.bytes).sum::<u64>();
-            let room = REMEMBERED.saturating_sub(self.files.len());
+            let room = MAX_REMEMBERED_FILES.saturating_sub(self.files.len());
             self.files.extend(walk.files.into_iter().take(room).map(|file| (self.at, file)));
             return Ok(true);
         }
@@ -77,7 +77,7 @@ impl LogSweeper {
     async fn shrink(&mut self) -> bool {
         let (mut oldest, mut left) = (Vec::new(), self.bytes);
         // The oldest files are at the end.
-        while self.quota > 0 && left > self.quota && oldest.len() < STEP {
+        while self.quota > 0 && left > self.quota && oldest.len() < ENTRIES_PER_STEP {
             let Some((at, file)) = self.files.pop() else { break };
             left -= file.bytes.min(left);
             oldest.extend(self.directories.get(at).map(|(_, directory)| (directory.clone(), file)));
@@ -137,14 +137,14 @@ impl Service for LogSweeper {
                 self.at += 1;
                 self.files.sort_unstable_by(|(_, one), (_, other)| other.cmp(one));
             }
-            return Ok(PAUSE);
+            return Ok(STEP_PAUSE);
         }
         if !self.shrink().await {
-            return Ok(PAUSE);
+            return Ok(STEP_PAUSE);
         }
         metrics::gauge!("hero_log_files_bytes").set(self.bytes as f64);
         (self.at, self.bytes, self.directories) = (0, 0, (self.open)());
         self.files.clear();
-        Ok(ROUND)
+        Ok(ROUND_PAUSE)
     }
 }

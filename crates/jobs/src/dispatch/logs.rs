@@ -4,7 +4,7 @@ use hero_model::{ContextId, JobId, LogLine, LogPage, Status};
 use hero_store::{LogLines, is_cursor};
 
 /// Maximum length of the path of a log file.
-const LONGEST: usize = 4096;
+const MAX_PATH_BYTES: usize = 4096;
 /// Maximum number of bytes of a page of a log, unless its first line is longer.
 const LARGEST_PAGE: usize = 1024 * 1024;
 
@@ -51,7 +51,7 @@ impl Dispatcher {
         bytes: usize,
     ) -> Result<(LogPage, bool), Error> {
         // The job is read first, so that lines written before its end are not missed.
-        let job = self.part(context, id, &["status", "actor", "log_path"], LONGEST).await?;
+        let job = self.part(context, id, &["status", "actor", "log_path"], MAX_PATH_BYTES).await?;
         let of_file = is_of_file(cursor)?;
         let LogLines { mut lines, mut lost, mut full } = LogLines::default();
         if !of_file {

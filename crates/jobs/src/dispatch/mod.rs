@@ -142,7 +142,7 @@ impl Dispatcher {
             let longest = settings.longest_scripts.get(&store.context()).copied();
             contexts.add(store, Arc::clone(&settings.schemas), longest);
         }
-        let (closing, lists) = (CancellationToken::new(), Semaphore::new(query::LISTS));
+        let (closing, lists) = (CancellationToken::new(), Semaphore::new(query::MAX_CONCURRENT_LISTS));
         let (compiler, callers, explain_waits) = Default::default();
         Self(Arc::new(Inner { contexts, settings, closing, lists, compiler, callers, explain_waits }))
     }

@@ -59,7 +59,7 @@ pub(super) struct Contexts {
 }
 
 /// Maximum number of tries if a context is shut between its opening and its use.
-const TRIES: usize = 3;
+const MAX_USE_ATTEMPTS: usize = 3;
 
 impl Contexts {
     pub(super) fn add(&self, store: Store, schemas: Arc<Schemas>, longest_script: Option<usize>) {
@@ -134,7 +134,7 @@ impl Dispatcher {
     /// Returns a context, and opens it if necessary.
     #[doc(hidden)]
     pub async fn store(&self, context: ContextId) -> Result<OpenContext, Error> {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_USE_ATTEMPTS {
             if let Some(open) = self.0.contexts.get(context) {
                 let is_closed = open.0.is_closed.load(Ordering::Relaxed);
                 return if is_closed { Err(Error::Deleting(context)) } else { Ok(open) };

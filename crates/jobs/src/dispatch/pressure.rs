@@ -8,12 +8,12 @@ pub(super) struct Pressure {
 }
 
 /// From this share of `maxmemory` on, the oldest finished jobs are deleted.
-const SHORT: f64 = 0.7;
+const DELETE_FROM_SHARE: f64 = 0.7;
 /// From this share on, new jobs are refused. The rest is for the ends of existing jobs.
-pub(super) const FULL: f64 = 0.9;
+pub(super) const REFUSE_FROM_SHARE: f64 = 0.9;
 
 /// A step ends when memory use is this far below the share at which it began.
-const BACK: f64 = 0.02;
+const STEP_MARGIN: f64 = 0.02;
 
 /// The steps of memory pressure, each with its consequences.
 const STEPS: [&str; 4] = [
@@ -38,11 +38,11 @@ impl Pressure {
     /// Notes how full Redis is. Logs each change of the step once.
     pub(super) fn note(&self, used: u64, limit: u64) {
         let share = if limit == 0 { 0.0 } else { used as f64 / limit as f64 };
-        self.is_full.store(share >= FULL, Ordering::Relaxed);
+        self.is_full.store(share >= REFUSE_FROM_SHARE, Ordering::Relaxed);
         let before = self.step.load(Ordering::Relaxed);
-        let reached = [SHORT, FULL, 1.0].into_iter().filter(|limit| share >= *limit).count();
+        let reached = [DELETE_FROM_SHARE, REFUSE_FROM_SHARE, 1.0].into_iter().filter(|limit| share >= *limit).count();
         // A step ends slightly below the share at which it began, so that the log does not flap.
-        let left = [SHORT, FULL, 1.0].into_iter().filter(|limit| share >= limit - BACK).count();
+        let left = [DELETE_FROM_SHARE, REFUSE_FROM_SHARE, 1.0].into_iter().filter(|limit| share >= limit - STEP_MARGIN).count();
         let step = u8::try_from(reached.max(left.min(before.into()))).unwrap_or(3);
         self.step.store(step, Ordering::Relaxed);
         let what = STEPS[usize::from(step)];

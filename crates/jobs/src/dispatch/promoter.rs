@@ -11,14 +11,14 @@ pub struct Promoter {
 }
 
 /// Maximum number of jobs that one call promotes.
-const BATCH: usize = 128;
+const JOBS_PER_CALL: usize = 128;
 /// Maximum delay of a due job.
-const PAUSE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum delay of a due job if nothing was scheduled before.
-const IDLE: Duration = Duration::from_millis(200);
+const IDLE_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A longer time between two rounds means that something stalled.
-const A_WHILE: Duration = Duration::from_secs(1);
+const STALL_AFTER: Duration = Duration::from_secs(1);
 
 impl Promoter {
     /// Creates a promoter for one context.
@@ -34,12 +34,12 @@ impl Service for Promoter {
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         let before = self.looked.replace(Instant::now());
-        let promoted = self.store.jobs().promote_after(BATCH, before.is_none_or(|before| before.elapsed() >= A_WHILE)).await?;
+        let promoted = self.store.jobs().promote_after(JOBS_PER_CALL, before.is_none_or(|before| before.elapsed() >= STALL_AFTER)).await?;
         Ok(match promoted.next_due {
-            _ if promoted.handled >= BATCH => Duration::ZERO,
+            _ if promoted.handled >= JOBS_PER_CALL => Duration::ZERO,
             // An earlier job may be added meanwhile, so the pause is short even if the next one is far away.
-            Some(due) => due.since(self.store.clock().now()).clamp(Duration::from_millis(1), PAUSE),
-            None => IDLE,
+            Some(due) => due.since(self.store.clock().now()).clamp(Duration::from_millis(1), POLL_INTERVAL),
+            None => IDLE_POLL_INTERVAL,
         })
     }
 }

@@ -42,21 +42,21 @@ struct Relief {
 }
 
 /// Maximum time that one round deletes jobs.
-const ROUND: Duration = Duration::from_millis(300);
+const MAX_ROUND_TIME: Duration = Duration::from_millis(300);
 /// The pause after a walk that found nothing to delete.
-const IN_VAIN: Duration = Duration::from_secs(5);
+const EMPTY_WALK_PAUSE: Duration = Duration::from_secs(5);
 /// The interval at which actors and queues that are gone are forgotten.
-const TIDY: Duration = Duration::from_secs(5);
+const TIDY_INTERVAL: Duration = Duration::from_secs(5);
 /// The interval at which functions of other versions are removed.
-const TIDY_LIBRARIES: Duration = Duration::from_secs(60);
+const LIBRARY_TIDY_INTERVAL: Duration = Duration::from_secs(60);
 /// The index by status of jobs that ended in error.
 const ERROR: &str = "error";
 /// The index of foreign jobs that were abandoned long ago.
 const LEFT: &str = "left";
 /// The indexes are walked at this interval while keys are added. Otherwise jobs still expire, but their remains in a
-/// list do not grow, so the interval increases, up to `RARE`.
-const WALK: Duration = Duration::from_secs(60);
-const RARE: Duration = Duration::from_secs(900);
+/// list do not grow, so the interval increases, up to `MAX_WALK_INTERVAL`.
+const WALK_INTERVAL: Duration = Duration::from_secs(60);
+const MAX_WALK_INTERVAL: Duration = Duration::from_secs(900);
 
 impl Pruner {
     /// Creates a pruner for one context that shares its measure of memory with no other part.
@@ -75,7 +75,7 @@ impl Pruner {
             tidied: None,
             tidied_libraries: None,
             overfull: Vec::new(),
-            pace: Pace::up_to(RARE),
+            pace: Pace::up_to(MAX_WALK_INTERVAL),
         }
     }
 
@@ -83,8 +83,8 @@ impl Pruner {
     async fn relieve(&mut self) -> Result<(), Error> {
         let began = Instant::now();
         let mut gone = 0;
-        while self.is_short().await? && began.elapsed() < ROUND {
-            if self.relief.in_vain.is_some_and(|at| at.elapsed() < IN_VAIN) {
+        while self.is_short().await? && began.elapsed() < MAX_ROUND_TIME {
+            if self.relief.in_vain.is_some_and(|at| at.elapsed() < EMPTY_WALK_PAUSE) {
                 break;
             }
             match self.relieve_a_little().await? {
@@ -184,12 +184,12 @@ impl Service for Pruner {
             // Limits the number of chunks in one round; the rest comes in the next.
             for _ in 0..32 {
                 if self.walk().await? {
-                    self.pace.end(WALK, Instant::now());
+                    self.pace.end(WALK_INTERVAL, Instant::now());
                     break;
                 }
             }
         }
-        if self.tidied.is_none_or(|at| at.elapsed() >= TIDY) {
+        if self.tidied.is_none_or(|at| at.elapsed() >= TIDY_INTERVAL) {
             // Also if it fails: a command that this Redis user may not run is not tried every second.
             self.tidied = Some(Instant::now());
             // First, so that whatever else cannot be done now is no reason not to say why.
@@ -200,7 +200,7 @@ impl Service for Pruner {
             overfull.iter().filter(|words| !self.overfull.contains(words)).for_each(|words| tracing::warn!("{words}"));
             self.overfull = overfull;
         }
-        if self.tidied_libraries.is_none_or(|at| at.elapsed() >= TIDY_LIBRARIES) {
+        if self.tidied_libraries.is_none_or(|at| at.elapsed() >= LIBRARY_TIDY_INTERVAL) {
             self.tidied_libraries = Some(Instant::now());
             self.store.maintenance().tidy_libraries().await?;
         }
@@ -219,7 +219,7 @@ mod tests {
             let now = began + Duration::from_secs(second);
             if pace.is_due(keys(second), now) {
                 pace.begin(keys(second));
-                pace.end(WALK, now);
+                pace.end(WALK_INTERVAL, now);
                 walks += 1;
             }
         }
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn indexes_are_walked_each_minute_where_keys_come_and_hardly_ever_at_rest() {
-        let (mut pace, began, hour) = (Pace::up_to(RARE), Instant::now(), 3600);
+        let (mut pace, began, hour) = (Pace::up_to(MAX_WALK_INTERVAL), Instant::now(), 3600);
         // The first walk, those with growing pauses, and one each quarter of an hour; also while replies and jobs are
         // deleted.
         let at_rest = walks(&mut pace, 0..10 * hour, began, |second| 50_000 - second);

@@ -7,7 +7,7 @@ use hero_model::{Actor, ContextId, Job, JobFilter, JobId, JobPage, JobResult, Na
 use hero_store::{JobView, StoreInfo};
 
 /// Maximum number of lists of jobs that are made at once. Others wait.
-pub(super) const LISTS: usize = 4;
+pub(super) const MAX_CONCURRENT_LISTS: usize = 4;
 /// Timeout of a list of jobs that waits for others. After it, the list is refused.
 const LIST_WAITS: Duration = Duration::from_secs(2);
 /// Maximum number of bytes of JSON of a page of jobs.
@@ -48,7 +48,7 @@ impl Dispatcher {
     pub async fn result_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<JobResult, Error> {
         let mut look = self.look(context, id).await?;
         if look == JobView::Long {
-            look = self.look_within(context, id, bytes, Instant::now() + wait::TURN).await?;
+            look = self.look_within(context, id, bytes, Instant::now() + wait::MIN_TURN_TIME).await?;
         }
         match look {
             JobView::Ended(end) => wait::result(id, end),

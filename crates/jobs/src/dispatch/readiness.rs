@@ -3,16 +3,16 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use tokio::sync::Mutex;
 
-use super::pressure::FULL;
+use super::pressure::REFUSE_FROM_SHARE;
 use super::{Dispatcher, StoreInfo};
 use hero_model::ContextId;
 use hero_store::{Error, Store};
 
 /// A Redis that does not answer within this time is not ready. It is shorter than the timeout of a probe, so that the
 /// answer can name the reason.
-const PATIENCE: Duration = Duration::from_secs(2);
+const REDIS_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum age of the cached memory state.
-const FRESH: Duration = Duration::from_secs(1);
+const MAX_MEMORY_STATE_AGE: Duration = Duration::from_secs(1);
 
 /// The last known memory state of a Redis.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl Memory {
     async fn of(&self, store: &Store) -> Result<StoreInfo, Error> {
         let mut known = self.0.lock().await;
         match &*known {
-            Some((at, info)) if at.elapsed() < FRESH => Ok(info.clone()),
+            Some((at, info)) if at.elapsed() < MAX_MEMORY_STATE_AGE => Ok(info.clone()),
             _ => {
                 let info = store.health().info().await?;
                 *known = Some((Instant::now(), info.clone()));
@@ -47,8 +47,8 @@ async fn lack(store: &Store, memory: &Memory) -> Option<String> {
         store.health().ping().await?;
         memory.of(store).await
     };
-    match tokio::time::timeout(PATIENCE, look).await {
-        Ok(Ok(info)) if info.max_memory > 0 && info.used_memory as f64 >= FULL * info.max_memory as f64 => {
+    match tokio::time::timeout(REDIS_TIMEOUT, look).await {
+        Ok(Ok(info)) if info.max_memory > 0 && info.used_memory as f64 >= REFUSE_FROM_SHARE * info.max_memory as f64 => {
             let (used, limit) = (info.used_memory, info.max_memory);
             let what = if used >= limit { "full and refuses to write" } else { "nearly full, so new jobs are refused" };
             Some(format!("Redis{of_context} is {what}: {used} of {limit} bytes are in use"))
@@ -63,7 +63,7 @@ async fn lack(store: &Store, memory: &Memory) -> Option<String> {
         // Calls are tried again until their own deadline, so they do not say soon that nobody listens.
         Err(_) => Some(match store.health().refusal().await {
             Some(why) => format!("Redis{of_context} cannot be reached: {why}"),
-            None => format!("Redis{of_context} does not answer within {} s", PATIENCE.as_secs()),
+            None => format!("Redis{of_context} does not answer within {} s", REDIS_TIMEOUT.as_secs()),
         }),
     }
 }

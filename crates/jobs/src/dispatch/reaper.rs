@@ -15,9 +15,9 @@ pub struct Reaper {
 }
 
 /// Maximum number of jobs that one call checks.
-const BATCH: usize = 32;
+const JOBS_PER_CALL: usize = 32;
 /// The pause between two calls of a round. Many jobs may be in queues, and checking them must not keep Redis busy.
-const BUSY: Duration = Duration::from_millis(15);
+const CALL_PAUSE: Duration = Duration::from_millis(15);
 
 impl Reaper {
     /// Creates a reaper for one context.
@@ -67,14 +67,14 @@ impl Service for Reaper {
             self.store.health().ping().await.inspect_err(|_| self.was_away = true)?;
             return Ok(self.store.periods().lease / 3 + Duration::from_secs(1));
         }
-        let Some((looked, lost)) = self.store.queues().reap_lost(BATCH).await.inspect_err(|_| self.was_away = true)? else {
+        let Some((looked, lost)) = self.store.queues().reap_lost(JOBS_PER_CALL).await.inspect_err(|_| self.was_away = true)? else {
             self.was_away = true;
             return Ok(Duration::ZERO);
         };
         // The process that ran them may be dead and unable to record it.
         lost.into_iter().for_each(|lost| self.audit.note(|| self.record(lost)));
         // Random, so that servers that share a Redis do not all call at once.
-        let pause = if looked >= BATCH { BUSY } else { Duration::from_millis(rand::random_range(250..450)) };
+        let pause = if looked >= JOBS_PER_CALL { CALL_PAUSE } else { Duration::from_millis(rand::random_range(250..450)) };
         self.due = Some(Instant::now() + pause);
         Ok(pause)
     }

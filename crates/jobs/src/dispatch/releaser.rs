@@ -9,10 +9,10 @@ pub struct Releaser {
 }
 
 /// Maximum number of relatives that one call releases. Such a call blocks Redis for one to two milliseconds.
-const BATCH: usize = 48;
+const RELATIVES_PER_CALL: usize = 48;
 /// Maximum delay for jobs that ended in another process, or whose process died. Jobs that end in this process are
 /// released at once.
-const PAUSE: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 impl Releaser {
     /// Creates a releaser for one context.
@@ -27,8 +27,8 @@ impl Service for Releaser {
     const NAME: &'static str = "releasing jobs whose prerequisites have ended";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        if !self.store.jobs().release_relatives(BATCH).await? {
-            self.store.jobs().ended_with_relatives(PAUSE).await;
+        if !self.store.jobs().release_relatives(RELATIVES_PER_CALL).await? {
+            self.store.jobs().ended_with_relatives(POLL_INTERVAL).await;
         }
         Ok(Duration::ZERO)
     }

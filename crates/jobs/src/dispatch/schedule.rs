@@ -6,7 +6,7 @@ use hero_service::away;
 use hero_store::{self as store, Scheduling, Store, StoredSchedule};
 
 /// Maximum number of next runs that are shown.
-const SHOWN: usize = 5;
+const MAX_SHOWN_RUNS: usize = 5;
 
 impl Dispatcher {
     /// Stores a schedule, which makes jobs from then on, in the context of its job. Fields that the job lacks get their
@@ -50,7 +50,7 @@ impl Dispatcher {
             Scheduling::Created => {
                 let bytes = bytes_of(&spec);
                 let mut shown = away(bytes, move || spec.shown(id, created_at)).await.ok_or_else(closed)?;
-                shown.next_runs = table.occurrences_after(created_at).take(SHOWN).collect();
+                shown.next_runs = table.occurrences_after(created_at).take(MAX_SHOWN_RUNS).collect();
                 Ok(shown)
             }
             found @ (Scheduling::Same(..) | Scheduling::Reused(_)) => created_before(&store, found).await,
@@ -120,7 +120,8 @@ fn shown(stored: StoredSchedule) -> Option<Schedule> {
     let table = Timetable::new(&spec, stored.created_at).ok()?;
     let mut shown = spec.shown(stored.id, stored.created_at);
     if !stored.ended {
-        shown.next_runs = std::iter::once(stored.occurrence).chain(table.occurrences_after(stored.occurrence)).take(SHOWN).collect();
+        shown.next_runs =
+            std::iter::once(stored.occurrence).chain(table.occurrences_after(stored.occurrence)).take(MAX_SHOWN_RUNS).collect();
     }
     shown.last_run = stored.last_slot;
     shown.last_job = stored.last_job;
@@ -145,10 +146,10 @@ fn of_single_jobs(job: &JobSpec) -> Option<&'static str> {
 }
 
 fn check_texts(spec: &ScheduleSpec) -> Result<(), Error> {
-    const LONGEST: usize = super::spec::LONGEST_TEXT;
+    const MAX_TEXT_BYTES: usize = super::spec::LONGEST_TEXT;
     for (param, text) in [("name", &spec.name), ("idempotency_key", &spec.idempotency_key)] {
-        if text.as_ref().is_some_and(|text| text.len() > LONGEST) {
-            return Err(Error::invalid(param, format!("is longer than {LONGEST} bytes")));
+        if text.as_ref().is_some_and(|text| text.len() > MAX_TEXT_BYTES) {
+            return Err(Error::invalid(param, format!("is longer than {MAX_TEXT_BYTES} bytes")));
         }
     }
     if spec.idempotency_key.as_deref() == Some("") {

@@ -38,20 +38,20 @@ pub struct Scheduler {
 }
 
 /// Maximum number of schedules that are served in one round.
-const BATCH: usize = 64;
+const SCHEDULES_PER_ROUND: usize = 64;
 /// Maximum number of schedules that are served at the same time.
-const AT_ONCE: usize = 32;
+const MAX_CONCURRENT_SCHEDULES: usize = 32;
 /// Maximum delay of an occurrence.
-const PAUSE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// A server that has not checked for occurrences for this long was away: its process was stopped, or Redis was nearly
 /// full.
-const BREAK: Duration = Duration::from_secs(15);
+const MAX_CHECK_GAP: Duration = Duration::from_secs(15);
 /// The same limit after Redis did not answer.
-const OUTAGE: Duration = Duration::from_secs(5);
+const MAX_OUTAGE_GAP: Duration = Duration::from_secs(5);
 /// Time after which a schedule that could not be served is tried again.
-const RETRY: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 /// Maximum number of remembered schedules that were logged.
-const REMEMBERED: usize = 1000;
+const MAX_REMEMBERED_SCHEDULES: usize = 1000;
 
 impl Scheduler {
     /// Creates a scheduler for one context.
@@ -110,7 +110,7 @@ impl Scheduler {
         let outcome = Outcome::Refused(Code::PermissionDenied.number());
         self.audit.refusal(|| Record { context: Some(context), ..Record::new(Who::Schedule(due.id.clone()), "fire", outcome) });
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if refused.len() >= REMEMBERED {
+        if refused.len() >= MAX_REMEMBERED_SCHEDULES {
             refused.clear();
         }
         if refused.insert(due.id.clone()) {
@@ -207,7 +207,7 @@ impl Scheduler {
     fn timetable(&mut self, due: &StoredSchedule) -> Option<Timetable> {
         let table = due.spec.as_ref().and_then(|spec| Timetable::new(spec, due.created_at).ok());
         if table.is_none() && !due.lost && !due.ended {
-            if self.unreadable.len() >= REMEMBERED {
+            if self.unreadable.len() >= MAX_REMEMBERED_SCHEDULES {
                 self.unreadable.clear();
             }
             if self.unreadable.insert(due.id.clone()) {
@@ -225,18 +225,18 @@ impl Service for Scheduler {
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         if !self.pressure.admits_jobs() {
-            return Ok(PAUSE);
+            return Ok(POLL_INTERVAL);
         }
         let began = self.store.clock().now();
-        let (due, next) = self.store.schedules().due(self.stuck, BATCH).await.inspect_err(|_| self.failed = true)?;
-        let most = if std::mem::take(&mut self.failed) { OUTAGE } else { BREAK };
+        let (due, next) = self.store.schedules().due(self.stuck, SCHEDULES_PER_ROUND).await.inspect_err(|_| self.failed = true)?;
+        let most = if std::mem::take(&mut self.failed) { MAX_OUTAGE_GAP } else { MAX_CHECK_GAP };
         let here_since = self.looked.filter(|(_, last)| began.since(*last) <= most).map_or(began, |(since, _)| since);
         let due: Vec<(StoredSchedule, Option<Timetable>)> =
             due.into_iter().map(|due| (self.timetable(&due), due)).map(|(table, due)| (due, table)).collect();
         // These are skipped, and do not delay others.
         let unreadable = due.iter().filter(|(due, table)| table.is_none() && !due.lost && !due.ended).count();
         let serving: Vec<_> = due.iter().map(|(due, table)| self.serve(due, table.as_ref(), here_since)).collect();
-        let mut served = futures_util::stream::iter(serving).buffer_unordered(AT_ONCE);
+        let mut served = futures_util::stream::iter(serving).buffer_unordered(MAX_CONCURRENT_SCHEDULES);
         let (mut stuck, mut failure) = (0, None);
         while let Some(served) = served.next().await {
             match served {
@@ -247,7 +247,7 @@ impl Service for Scheduler {
         }
         drop(served);
         self.looked = Some((here_since, self.store.clock().now()));
-        let full = due.len() >= BATCH;
+        let full = due.len() >= SCHEDULES_PER_ROUND;
         stuck += std::mem::take(&mut self.stuck);
         match failure {
             Some(error) => Err(error),
@@ -256,7 +256,7 @@ impl Service for Scheduler {
                 self.stuck = stuck;
                 Ok(Duration::ZERO)
             }
-            None if stuck > unreadable => Ok(RETRY),
+            None if stuck > unreadable => Ok(RETRY_DELAY),
             None => Ok(pause(next, self.store.clock().now())),
         }
     }
@@ -264,7 +264,7 @@ impl Service for Scheduler {
 
 /// Returns the pause until the next round. It is short, because an earlier occurrence may be added meanwhile.
 fn pause(next: Option<Timestamp>, now: Timestamp) -> Duration {
-    next.map_or(PAUSE, |next| next.since(now).clamp(Duration::from_millis(1), PAUSE))
+    next.map_or(POLL_INTERVAL, |next| next.since(now).clamp(Duration::from_millis(1), POLL_INTERVAL))
 }
 
 fn count(store: &Store, what: &str, by: u64) {

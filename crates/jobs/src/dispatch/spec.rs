@@ -54,7 +54,7 @@ impl Dispatcher {
         // Both are stored even where they are the defaults, because any program may run the job or end its attempt, and its
         // defaults may be others, as those of another version of hero.
         spec.timeout.get_or_insert(JobSpec::DEFAULT_TIMEOUT.into());
-        spec.retry_backoff.get_or_insert(Backoff::DEFAULT.into());
+        spec.retry_backoff.get_or_insert(Backoff::DEFAULT_FIRST_WAIT.into());
         spec.caller_id.get_or_insert_with(|| JobSpec::ANONYMOUS.to_owned());
         // A numeric worker id is an instance number here.
         spec.instance = spec.instance.or_else(|| spec.worker_id.as_ref()?.as_str().parse().ok());

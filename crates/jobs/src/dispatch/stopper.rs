@@ -13,9 +13,9 @@ pub struct Stopper {
 }
 
 /// The interval of the check. A pool checks more often while it runs jobs.
-const OFTEN: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of queues that one call reads.
-const AT_ONCE: usize = 128;
+const QUEUES_PER_CALL: usize = 128;
 
 impl Stopper {
     /// Creates a stopper for one context. In addition to these script types it checks all that have jobs or actors.
@@ -30,11 +30,11 @@ impl Service for Stopper {
     const NAME: &'static str = "reading stop requests of other programs";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        for queues in self.store.queues().control_queues(&self.script_types).await?.chunks(AT_ONCE) {
+        for queues in self.store.queues().control_queues(&self.script_types).await?.chunks(QUEUES_PER_CALL) {
             for job in self.store.queues().control(queues).await? {
                 self.store.inbox().stop(job);
             }
         }
-        Ok(OFTEN)
+        Ok(CHECK_INTERVAL)
     }
 }

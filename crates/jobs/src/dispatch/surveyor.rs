@@ -10,12 +10,12 @@ pub struct Surveyor {
 }
 
 /// Maximum interval between two walks while no keys are added: an actor that another program announces is a new key.
-const AT_REST: Duration = Duration::from_secs(300);
+const MAX_INTERVAL_AT_REST: Duration = Duration::from_secs(300);
 
 impl Surveyor {
     /// Creates a surveyor for one context.
     pub fn new(store: Store) -> Self {
-        Self { store, pace: Pace::up_to(AT_REST) }
+        Self { store, pace: Pace::up_to(MAX_INTERVAL_AT_REST) }
     }
 }
 

@@ -11,7 +11,7 @@ pub struct Sweeper {
 }
 
 /// Time after which the sweeper checks the job of a waiter.
-const AGE: Duration = Duration::from_secs(1);
+const MIN_WAITER_AGE: Duration = Duration::from_secs(1);
 
 impl Sweeper {
     /// Creates a sweeper for one context.
@@ -27,11 +27,11 @@ impl Service for Sweeper {
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         let audience = self.store.inbox().audience();
-        for jobs in self.store.inbox().older_than(AGE).chunks(128) {
+        for jobs in self.store.inbox().older_than(MIN_WAITER_AGE).chunks(128) {
             for (job, look) in self.store.jobs().look_for_ends(jobs).await? {
                 self.store.inbox().deliver(&job, &look, audience);
             }
         }
-        Ok(AGE)
+        Ok(MIN_WAITER_AGE)
     }
 }

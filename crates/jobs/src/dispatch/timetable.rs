@@ -44,16 +44,16 @@ pub(super) struct Plan {
 }
 
 /// An occurrence that no server has fired for this long is missed.
-const LATE: Duration = Duration::from_secs(30);
+const MISSED_AFTER: Duration = Duration::from_secs(30);
 /// Time that other servers get to fire an occurrence that came while this server was away, before it counts as missed
 /// under [`Missed::Skip`].
 const LEFT_TO_OTHERS: Duration = Duration::from_secs(5);
 /// Maximum number of occurrences in a plan, unless they were missed.
-const AT_ONCE: usize = 128;
+const MAX_PLANNED: usize = 128;
 /// Maximum number of skipped occurrences that are counted at a time.
-const COUNTED: usize = 1000;
+const MAX_COUNTED_SKIPS: usize = 1000;
 /// Minimum time between two occurrences.
-const SHORTEST: Duration = Duration::from_secs(1);
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of missed occurrences that can be made up for at a time.
 const MOST_MISSED: u16 = 1000;
 
@@ -66,7 +66,7 @@ impl Timetable {
         let rule = match (&spec.cron, spec.every) {
             (Some(pattern), None) => Rule::Cron(Box::new(cron(pattern)?), zone),
             (None, Some(every)) => {
-                if every.duration() < SHORTEST {
+                if every.duration() < MIN_INTERVAL {
                     return Err(Error::invalid("every", format!("is {every} s; a schedule runs once a second at most")));
                 }
                 let period = i64::try_from(every.duration().as_millis()).unwrap_or(i64::MAX);
@@ -128,20 +128,20 @@ impl Timetable {
     pub(super) fn plan(&self, expected: Timestamp, tried_at: Option<Timestamp>, here_since: Timestamp, now: Timestamp) -> Option<Plan> {
         let before = expected.minus(Duration::from_millis(1));
         let noticed = tried_at.map_or(expected, |tried_at| tried_at.max(expected));
-        if now.since(noticed) <= LATE {
+        if now.since(noticed) <= MISSED_AFTER {
             if self.missed == Missed::Skip && noticed < here_since {
                 if now.since(noticed) < LEFT_TO_OTHERS {
                     return None;
                 }
                 let mut occurrences: Vec<Timestamp> =
-                    self.occurrences_after(before).take_while(|occurrence| *occurrence <= now).take(AT_ONCE).collect();
+                    self.occurrences_after(before).take_while(|occurrence| *occurrence <= now).take(MAX_PLANNED).collect();
                 let next = self.after(occurrences.last().copied().unwrap_or(now));
                 let missed = occurrences.partition_point(|occurrence| *occurrence < here_since);
                 occurrences.drain(..missed);
                 return Some(Plan { missed: missed as u64, occurrences, next });
             }
             let occurrences: Vec<Timestamp> =
-                self.occurrences_after(before).take_while(|occurrence| *occurrence <= now).take(AT_ONCE).collect();
+                self.occurrences_after(before).take_while(|occurrence| *occurrence <= now).take(MAX_PLANNED).collect();
             let next = self.after(occurrences.last().copied().unwrap_or(now));
             return Some(Plan { missed: 0, occurrences, next });
         }
@@ -151,8 +151,8 @@ impl Timetable {
         let mut occurrences: Vec<Timestamp> = newest.take_while(|occurrence| *occurrence >= expected).take(keep).collect();
         occurrences.reverse();
         let first = occurrences.first().copied().unwrap_or(now);
-        let mut missed = self.occurrences_after(before).take_while(|occurrence| *occurrence < first).take(COUNTED).count() as u64;
-        if self.missed == Missed::Skip && occurrences.last().is_some_and(|occurrence| now.since(*occurrence) > LATE) {
+        let mut missed = self.occurrences_after(before).take_while(|occurrence| *occurrence < first).take(MAX_COUNTED_SKIPS).count() as u64;
+        if self.missed == Missed::Skip && occurrences.last().is_some_and(|occurrence| now.since(*occurrence) > MISSED_AFTER) {
             missed += occurrences.drain(..).count() as u64;
         }
         Some(Plan { missed, next: self.after(now), occurrences })
@@ -163,7 +163,7 @@ impl Timetable {
     /// Plans the occurrences from the expected one up to now if none of them may be fired.
     pub(super) fn plan_for_none(&self, expected: Timestamp, now: Timestamp) -> Plan {
         let come = self.occurrences_after(expected.minus(Duration::from_millis(1))).take_while(|occurrence| *occurrence <= now);
-        Plan { missed: come.take(COUNTED).count() as u64, occurrences: Vec::new(), next: self.after(now) }
+        Plan { missed: come.take(MAX_COUNTED_SKIPS).count() as u64, occurrences: Vec::new(), next: self.after(now) }
     }
 }
 

@@ -36,7 +36,7 @@ impl Awaited {
 }
 
 /// The least time that a long result has for its turn to be read, because a wait may find it in its last moment.
-pub(super) const TURN: Duration = Duration::from_secs(30);
+pub(super) const MIN_TURN_TIME: Duration = Duration::from_secs(30);
 
 impl Dispatcher {
     /// Runs a job and waits for its result.
@@ -64,7 +64,7 @@ impl Dispatcher {
                 Awaited::Whole(result) => return Ok(result),
                 Awaited::Long(id) => id,
             };
-            if let Some(result) = self.whole(context, &id, usize::MAX, deadline.max(Instant::now() + TURN)).await? {
+            if let Some(result) = self.whole(context, &id, usize::MAX, deadline.max(Instant::now() + MIN_TURN_TIME)).await? {
                 return Ok(result);
             }
             // It runs again.

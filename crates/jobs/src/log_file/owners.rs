@@ -25,7 +25,7 @@ const OF: char = '@';
 /// Timeout for the lock. It is needed for a few system calls only, so a process that holds it longer hangs.
 const LONGEST_LOCK: Duration = Duration::from_secs(2);
 /// The pause between two attempts to get the lock.
-const AGAIN: Duration = Duration::from_millis(5);
+const LOCK_RETRY_DELAY: Duration = Duration::from_millis(5);
 
 /// A job that has a log file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,7 +123,7 @@ impl LogDirectory {
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(file),
-                Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < until => std::thread::sleep(AGAIN),
+                Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < until => std::thread::sleep(LOCK_RETRY_DELAY),
                 Err(Errno::WOULDBLOCK) => return Err(Error::Busy { path: path.display().to_string(), waited: LONGEST_LOCK }),
                 Err(error) => return Err(io::Error::from(error).into()),
             }

@@ -6,7 +6,7 @@ use hero_model::{JobId, Name, Timestamp};
 use hero_store::{AddTo, ConveyorKeys, ConveyorProducer, Endpoint, Error};
 
 /// Default maximum size of a message, in bytes.
-const LONGEST: usize = 4 << 20;
+const DEFAULT_MAX_MESSAGE_BYTES: usize = 4 << 20;
 
 /// A client of one Redis that adds jobs under one namespace. Cheap to clone, and shared by any number of tasks.
 #[derive(Clone)]
@@ -19,7 +19,11 @@ pub struct Conveyor {
 impl Conveyor {
     /// Connects to Redis. Without a namespace the keys are exactly those of the original conveyor.
     pub async fn connect(endpoint: &Endpoint, namespace: Option<&Name>) -> Result<Self, Error> {
-        Ok(Self { redis: ConveyorProducer::connect(endpoint).await?, keys: ConveyorKeys::new(namespace), longest: LONGEST })
+        Ok(Self {
+            redis: ConveyorProducer::connect(endpoint).await?,
+            keys: ConveyorKeys::new(namespace),
+            longest: DEFAULT_MAX_MESSAGE_BYTES,
+        })
     }
 
     /// Sets the maximum size of a job in bytes; the default is 4 MiB.

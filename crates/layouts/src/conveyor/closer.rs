@@ -19,11 +19,11 @@ pub struct Closer {
 }
 
 /// Maximum number of ends of jobs that are processed in one round.
-const ENDS: usize = 64;
+const ENDS_PER_ROUND: usize = 64;
 /// Maximum number of children and continuations of each such job that are handled in one round.
-const BATCH: usize = 128;
+const RELATIVES_PER_ROUND: usize = 128;
 /// Pause of an idle closer.
-const PAUSE: Duration = Duration::from_millis(100);
+const IDLE_PAUSE: Duration = Duration::from_millis(100);
 /// Maximum pause, to which the pauses grow while no conveyor job ends.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -38,7 +38,7 @@ impl Closer {
         let Some((entry, (id, ended, keys))) = read.and_then(|entry| Some((entry, parse(entry)?))) else {
             return self.store.conveyor().forget_end(written).await;
         };
-        let end = self.store.conveyor().read_end(&keys, &id, BATCH).await?;
+        let end = self.store.conveyor().read_end(&keys, &id, RELATIVES_PER_ROUND).await?;
         let job = end.bytes.as_deref().and_then(|bytes| Job::decode(bytes).ok());
         // If the hash has another status, the job ran again meanwhile.
         let finished = end.status.map_or(ended, |status| status == hero_model::Status::Finished);
@@ -72,7 +72,7 @@ impl Service for Closer {
     const NAME: &'static str = "ending jobs of conveyor";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        let ends = self.store.conveyor().ends(ENDS).await?;
+        let ends = self.store.conveyor().ends(ENDS_PER_ROUND).await?;
         let mut failed = Ok(());
         for entry in &ends {
             // If one end cannot be processed, the others still are.
@@ -86,7 +86,7 @@ impl Service for Closer {
         self.quiet = self.quiet.saturating_add(1);
         // Ten rounds take a second. After that the pauses grow, so only the first job after a long idle time waits
         // longer.
-        Ok((PAUSE * (self.quiet / 10).max(1)).min(LONGEST_PAUSE))
+        Ok((IDLE_PAUSE * (self.quiet / 10).max(1)).min(LONGEST_PAUSE))
     }
 }
 

@@ -39,17 +39,17 @@ pub struct Consumer {
 }
 
 /// Maximum number of elements of a queue that are read in one round.
-const BATCH: usize = 32;
+const ELEMENTS_PER_ROUND: usize = 32;
 /// Pause of an idle consumer. Conveyor's clients publish nothing when they push a job, so nothing can wake it.
-const PAUSE: Duration = Duration::from_millis(100);
+const IDLE_PAUSE: Duration = Duration::from_millis(100);
 /// The number of rounds between two steps of the walk through the keys.
-const SWEEP_EVERY: u32 = 5;
+const ROUNDS_PER_SWEEP_STEP: u32 = 5;
 /// Maximum number of keys that one step of the walk reads.
-const SWEPT: usize = 500;
+const KEYS_PER_SWEEP_STEP: usize = 500;
 /// Time that relatives wait for a job that was never added.
-const ORPHANS: Duration = Duration::from_secs(30 * 24 * 3600);
+const ORPHAN_RETENTION: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The pause before a second attempt, as in conveyor.
-const BACKOFF: Duration = Duration::from_secs(2);
+const RETRY_DELAY: Duration = Duration::from_secs(2);
 
 impl Consumer {
     /// Creates a consumer for one context.
@@ -59,7 +59,7 @@ impl Consumer {
     }
 
     async fn promote(&self) -> Result<usize, Error> {
-        let due = self.store.conveyor().due(&self.keys, BATCH).await?;
+        let due = self.store.conveyor().due(&self.keys, ELEMENTS_PER_ROUND).await?;
         if due.is_empty() {
             return Ok(0);
         }
@@ -69,7 +69,7 @@ impl Consumer {
     }
 
     async fn import(&self, queue: &Name, script_type: &ScriptType) -> Result<usize, Error> {
-        let elements = self.store.conveyor().peek(&self.keys, queue.as_str(), BATCH).await?;
+        let elements = self.store.conveyor().peek(&self.keys, queue.as_str(), ELEMENTS_PER_ROUND).await?;
         if elements.is_empty() {
             return Ok(0);
         }
@@ -88,9 +88,9 @@ impl Consumer {
     }
 
     async fn sweep(&mut self) -> Result<(), Error> {
-        let (next, ids) = self.store.conveyor().scan(&self.keys, self.cursor, SWEPT).await?;
+        let (next, ids) = self.store.conveyor().scan(&self.keys, self.cursor, KEYS_PER_SWEEP_STEP).await?;
         if !ids.is_empty() {
-            self.store.conveyor().sweep(&self.keys, &ids, ORPHANS).await?;
+            self.store.conveyor().sweep(&self.keys, &ids, ORPHAN_RETENTION).await?;
         }
         self.cursor = next;
         Ok(())
@@ -114,12 +114,12 @@ impl Service for Consumer {
             }
         }
         self.rounds += 1;
-        if self.rounds >= SWEEP_EVERY {
+        if self.rounds >= ROUNDS_PER_SWEEP_STEP {
             self.rounds = 0;
             failed = failed.and(self.sweep().await);
         }
         failed?;
-        Ok(if done > 0 { Duration::ZERO } else { PAUSE })
+        Ok(if done > 0 { Duration::ZERO } else { IDLE_PAUSE })
     }
 }
 
@@ -159,7 +159,7 @@ impl ConsumerSettings {
             script_type,
             caller_id: Some("conveyor".to_owned()),
             retries: job.attempts_left() - 1,
-            retry_backoff: Some(Seconds::from(BACKOFF)),
+            retry_backoff: Some(Seconds::from(RETRY_DELAY)),
             labels: BTreeMap::from([("conveyor_queue".to_owned(), queue.to_string())]),
             ..JobSpec::default()
         })

@@ -75,7 +75,7 @@ pub struct Time {
 /// The years 1 to 9999, as the format requires.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 /// Default total number of attempts of a job.
-const ATTEMPTS: i32 = 3;
+const DEFAULT_ATTEMPTS: i32 = 3;
 
 impl Time {
     /// True if the format allows this time.
@@ -111,7 +111,7 @@ impl Job {
 
     /// Returns the number of remaining attempts, including this one.
     pub(super) fn attempts_left(&self) -> u32 {
-        let all = if self.max_retries > 0 { self.max_retries } else { ATTEMPTS };
+        let all = if self.max_retries > 0 { self.max_retries } else { DEFAULT_ATTEMPTS };
         u32::try_from(all.saturating_sub(self.retry.max(0))).unwrap_or(0).max(1)
     }
 

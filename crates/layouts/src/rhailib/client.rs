@@ -7,7 +7,7 @@ use hero_model::{JobId, Json, Timestamp};
 use hero_store::{Endpoint, RhailibTasks};
 
 /// Time that the details of a task are kept after its result was received.
-const KEPT: Duration = Duration::from_secs(24 * 3600);
+const TASK_RETENTION: Duration = Duration::from_secs(24 * 3600);
 
 /// A client of rhailib's workers. Cheap to clone.
 #[derive(Clone)]
@@ -46,7 +46,7 @@ impl Client {
         let task_id = self.submit_for(task, Some(queue.as_str())).await?;
         let reply = self.tasks.reply(&task_id, &queue, timeout).await?;
         let reply = reply.ok_or_else(|| Error::TimedOut { task_id: task_id.clone(), waited: timeout })?;
-        self.tasks.expire(&task_id, KEPT).await;
+        self.tasks.expire(&task_id, TASK_RETENTION).await;
         read(task_id, reply)
     }
 

@@ -26,12 +26,12 @@ pub struct ObjectId(Arc<str>);
 
 /// The error for a text that is not the id of an object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("an id of an object has 1 to {} bytes and no control characters", ObjectId::LONGEST)]
+#[error("an id of an object has 1 to {} bytes and no control characters", ObjectId::MAX_BYTES)]
 pub struct InvalidObjectId;
 
 impl ObjectId {
     /// The longest id, in bytes.
-    pub const LONGEST: usize = 256;
+    pub const MAX_BYTES: usize = 256;
 
     /// Creates a random id of 20 digits and letters.
     pub fn random() -> Self {
@@ -50,7 +50,7 @@ impl FromStr for ObjectId {
     type Err = InvalidObjectId;
 
     fn from_str(text: &str) -> Result<Self, InvalidObjectId> {
-        let valid = (1..=Self::LONGEST).contains(&text.len()) && !text.chars().any(char::is_control);
+        let valid = (1..=Self::MAX_BYTES).contains(&text.len()) && !text.chars().any(char::is_control);
         if valid { Ok(Self(text.into())) } else { Err(InvalidObjectId) }
     }
 }

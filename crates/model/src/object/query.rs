@@ -82,11 +82,11 @@ impl From<Condition> for Json {
 }
 
 /// The longest text in a condition, in bytes. It is bounded because it is compared with each object.
-const LONGEST: usize = 4096;
+const MAX_TEXT_BYTES: usize = 4096;
 
 fn key_of(value: &Value) -> Result<SortKey, String> {
     match value.as_str() {
-        Some(text) if text.len() > LONGEST => Err(format!("a text in a condition has at most {LONGEST} bytes")),
+        Some(text) if text.len() > MAX_TEXT_BYTES => Err(format!("a text in a condition has at most {MAX_TEXT_BYTES} bytes")),
         _ => Ok(SortKey::of(value)),
     }
 }

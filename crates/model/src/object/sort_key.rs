@@ -11,7 +11,7 @@ use serde_json::{Number, Value};
 pub struct SortKey(Vec<u8>);
 
 /// Maximum number of bytes of a key in an index.
-const LONGEST: usize = 512;
+const MAX_KEY_BYTES: usize = 512;
 const NUMBER: u8 = b'3';
 const TEXT: u8 = b'4';
 const OTHER: u8 = b'5';
@@ -31,12 +31,12 @@ impl SortKey {
 
     /// Returns the key as an index has it: its first bytes. Two keys with the same first bytes may differ after them.
     pub fn cut(&self) -> Self {
-        Self(self.0[..self.0.len().min(LONGEST)].to_vec())
+        Self(self.0[..self.0.len().min(MAX_KEY_BYTES)].to_vec())
     }
 
     /// Whether an index has the whole key.
     pub fn is_whole(&self) -> bool {
-        self.0.len() <= LONGEST
+        self.0.len() <= MAX_KEY_BYTES
     }
 
     /// Reads a key of an index.

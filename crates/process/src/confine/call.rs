@@ -14,10 +14,10 @@ use super::Profile;
 
 const CALLS: &str = include_str!("call.txt");
 /// From this number on, calls have the same number on every architecture.
-const YOUNG: u32 = 424;
+const FIRST_COMMON_NUMBER: u32 = 424;
 /// The offsets at which a filter finds the number of the call, and the architecture.
-const NUMBER: u32 = 0;
-const ARCHITECTURE: u32 = 4;
+const NUMBER_OFFSET: u32 = 0;
+const ARCHITECTURE_OFFSET: u32 = 4;
 
 /// A kind of program that has a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Call {
 
     /// Whether it fails like an unknown call when it is refused.
     pub fn is_young(&self) -> bool {
-        self.number().is_some_and(|number| number >= YOUNG)
+        self.number().is_some_and(|number| number >= FIRST_COMMON_NUMBER)
     }
 }
 
@@ -107,10 +107,10 @@ pub(super) fn filter(kind: Kind) -> Result<Vec<sock_filter>, String> {
     };
     let refused = |error: i32| (BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | error.unsigned_abs());
     let mut program = vec![
-        (BPF_LD | BPF_W | BPF_ABS, 0, 0, ARCHITECTURE),
+        (BPF_LD | BPF_W | BPF_ABS, 0, 0, ARCHITECTURE_OFFSET),
         (BPF_JMP | BPF_JEQ | BPF_K, 1, 0, architecture),
         (BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS),
-        (BPF_LD | BPF_W | BPF_ABS, 0, 0, NUMBER),
+        (BPF_LD | BPF_W | BPF_ABS, 0, 0, NUMBER_OFFSET),
     ];
     for (first, last) in ranges(calls().filter(|call| call.is_for(kind)).filter_map(|call| call.number())) {
         program.extend([
@@ -119,7 +119,7 @@ pub(super) fn filter(kind: Kind) -> Result<Vec<sock_filter>, String> {
             (BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW),
         ]);
     }
-    program.extend([(BPF_JMP | BPF_JGE | BPF_K, 0, 1, YOUNG), refused(ENOSYS), refused(EPERM)]);
+    program.extend([(BPF_JMP | BPF_JGE | BPF_K, 0, 1, FIRST_COMMON_NUMBER), refused(ENOSYS), refused(EPERM)]);
     let instruction = |(code, jt, jf, k): (u32, u8, u8, u32)| u16::try_from(code).map(|code| sock_filter { code, jt, jf, k });
     program.into_iter().map(instruction).collect::<Result<_, _>>().map_err(|error| error.to_string())
 }
@@ -159,7 +159,7 @@ mod tests {
             // Everything that an engine may call, others may call, too.
             assert!(!call.is_for(Kind::Engine) || call.is_for(Kind::Job), "{call:?}");
             // Newer calls have one number.
-            assert!(call.x86_64.max(call.aarch64) < Some(YOUNG) || call.x86_64 == call.aarch64, "{call:?}");
+            assert!(call.x86_64.max(call.aarch64) < Some(FIRST_COMMON_NUMBER) || call.x86_64 == call.aarch64, "{call:?}");
         }
     }
 

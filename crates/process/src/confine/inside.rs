@@ -35,7 +35,7 @@ pub(super) const DEATH: Option<Signal> = Some(Signal::KILL);
 /// The answer of the process inside once it is complete.
 const READY: &str = "ready";
 /// Timeout for this answer.
-const WAIT: Duration = Duration::from_secs(8);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The first process of a namespace, seen from outside.
 pub(super) struct Outside {
@@ -78,10 +78,10 @@ fn child(request: &Request, rights: &SupervisorRights, steps: &Steps) -> io::Res
     command.args(inside(request, rights, &steps.report())).stdin(Stdio::inherit()).stdout(OwnedFd::from(theirs)).stderr(Stdio::inherit());
     let child = command.spawn()?;
     drop(command);
-    ours.set_read_timeout(Some(WAIT))?;
+    ours.set_read_timeout(Some(ANSWER_TIMEOUT))?;
     let mut said = String::new();
     BufReader::new(&ours).read_line(&mut said).map_err(|error| match error.kind() {
-        io::ErrorKind::WouldBlock => io::Error::other(format!("it was not ready within {} s", WAIT.as_secs())),
+        io::ErrorKind::WouldBlock => io::Error::other(format!("it was not ready within {} s", ANSWER_TIMEOUT.as_secs())),
         _ => error,
     })?;
     match said.trim_end() {

@@ -88,9 +88,9 @@ pub(crate) const HOST_CALLS: &str = "HERO_ASK_FD";
 /// The maximum size of a file of a job, in bytes.
 const LARGEST_FILE: u64 = 256 << 20;
 /// The maximum memory that a process of a job may lock, in bytes.
-const LOCKED: u64 = 64 << 10;
+const MAX_LOCKED_BYTES: u64 = 64 << 10;
 /// The maximum number of pending signals of a job's processes, including its timers, each of which reserves one.
-const SIGNALS: u64 = 1024;
+const MAX_PENDING_SIGNALS: u64 = 1024;
 /// The maximum number of processes and threads of a job. It is killed at a quarter of this, but not at once.
 const MOST_TASKS: u64 = 1024;
 /// The maximum number of threads of engines of one user.
@@ -173,9 +173,9 @@ impl Profile {
                     (Resource::Nofile, 1024),
                     (Resource::Fsize, LARGEST_FILE),
                     (Resource::Data, *memory),
-                    (Resource::Memlock, LOCKED),
+                    (Resource::Memlock, MAX_LOCKED_BYTES),
                     (Resource::Msgqueue, 0),
-                    (Resource::Sigpending, SIGNALS),
+                    (Resource::Sigpending, MAX_PENDING_SIGNALS),
                 ]
             }
         }

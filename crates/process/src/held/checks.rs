@@ -15,16 +15,16 @@ use super::look::Look;
 use super::memory::{Memory, Sums, too_much};
 use super::process::{Process, descriptors};
 use super::processes::Processes;
-use super::{MEMORIES, MOST_DESCRIPTORS, MOST_PROCESSES, Removed, total};
+use super::{MEMORY_FACTOR, MOST_DESCRIPTORS, MOST_PROCESSES, Removed, total};
 use crate::tree::{Looked, StopOrder};
 
 /// After this time a look at memory is not waited for any more. The memory that it found last counts, with all that the
 /// processes have more by now, as if they shared none of it.
-const OVERDUE: Duration = Duration::from_secs(5);
+const LOOK_TIMEOUT: Duration = Duration::from_secs(5);
 /// After this time they have too much: they may hide shared memory by delaying the look.
-const HOPELESS: Duration = Duration::from_secs(20);
+const LOOK_DEADLINE: Duration = Duration::from_secs(20);
 /// Pause before the next look at whether processes have gone on.
-const PAUSE: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// The number of looks after which processes are ended that hide what they have open, if a process did in each. A look
 /// in which none did takes back half of one, so that a job which runs such a program now and then goes on.
@@ -40,7 +40,7 @@ pub enum Exceeded {
     /// More than this number of bytes of memory.
     Memory(u64),
     /// More files than [`MOST_FILES`](super::MOST_FILES), larger ones than [`MOST_BYTES`](super::MOST_BYTES), or deeper
-    /// ones than [`DEEPEST`](super::DEEPEST).
+    /// ones than [`MAX_DIRECTORY_DEPTH`](super::MAX_DIRECTORY_DEPTH).
     Disk,
     /// A process hides what it has open: it runs a program that its user may not read, and the system hides that from all
     /// but root. Or processes start others and end before it is their turn to be looked at, whatever is done against that,
@@ -120,13 +120,13 @@ impl Checks {
     /// Starts the threads. Call it before there are processes.
     pub fn start() -> io::Result<Self> {
         let mut of_job = (0, Memory::new());
-        Self::with(OVERDUE, HOPELESS, move |request, is_awaited| {
+        Self::with(LOOK_TIMEOUT, LOOK_DEADLINE, move |request, is_awaited| {
             // An object of another job may have the number of one of this job.
             if of_job.0 != request.job {
                 of_job = (request.job, Memory::new());
             }
             let memory = &mut of_job.1;
-            let rest = request.of_one.saturating_mul(MEMORIES).saturating_sub(request.of_open);
+            let rest = request.of_one.saturating_mul(MEMORY_FACTOR).saturating_sub(request.of_open);
             let mut hold = Hold::of(&request.processes, request.stops, is_awaited);
             memory.look(&request.processes, rest, |memory| {
                 hold.go_on_in_time();
@@ -161,7 +161,7 @@ impl Checks {
     }
 
     /// Begins with the processes of another job. One of them may have `memory` bytes, all together [a
-    /// multiple](MEMORIES). If a directory is given, the files in it and removed files count.
+    /// multiple](MEMORY_FACTOR). If a directory is given, the files in it and removed files count.
     pub fn begin(&mut self, memory: u64, directory: Option<&Path>) {
         self.end();
         self.job += 1;
@@ -178,7 +178,7 @@ impl Checks {
         // A look ends soon, unless it waits for a process that does not stay stopped.
         let until = Instant::now() + LONGEST_STOP;
         while matches!(self.stops.try_lock(), Err(TryLockError::WouldBlock)) && Instant::now() < until {
-            thread::sleep(PAUSE);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -196,7 +196,7 @@ impl Checks {
             self.add_up(&processes)?;
         }
         if self.memory.takes_longer_than(self.hopeless) {
-            return Err(Exceeded::Memory(self.of_one.saturating_mul(MEMORIES)));
+            return Err(Exceeded::Memory(self.of_one.saturating_mul(MEMORY_FACTOR)));
         }
         self.look(&Processes::Below { root, spared: spared.into(), stops: self.stops.clone() });
         Ok(true)

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Stat, fstat, statat};
 
-use super::{BLOCK, Id};
+use super::{BLOCK_BYTES, Id};
 use crate::closed::open_closed;
 
 /// The maximum size of a job's files on the disk, in bytes.
@@ -16,13 +16,13 @@ pub const MOST_BYTES: u64 = 1 << 30;
 /// The maximum number of files and directories of a job.
 pub const MOST_FILES: u64 = 100_000;
 /// The maximum nesting of directories. A deeper directory counts as too many files.
-pub const DEEPEST: usize = 128;
+pub const MAX_DIRECTORY_DEPTH: usize = 128;
 
 /// The maximum number of checks whether a directory has changed since it was read.
 const MOST_CHECKS: usize = 4;
 /// The system's times have steps of up to this size. Whether a directory changed in the step in which it was read, its
 /// time does not tell.
-const STEP: Duration = Duration::from_millis(20);
+const CLOCK_STEP: Duration = Duration::from_millis(20);
 
 /// The files below a directory, counted until there are too many.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ impl Version {
     fn is_recent(&self) -> bool {
         let (seconds, nanoseconds) = (self.changed.0.try_into().unwrap_or(0), self.changed.1.try_into().unwrap_or(0));
         let changed = UNIX_EPOCH + Duration::new(seconds, nanoseconds);
-        SystemTime::now().duration_since(changed).is_ok_and(|ago| ago < STEP)
+        SystemTime::now().duration_since(changed).is_ok_and(|ago| ago < CLOCK_STEP)
     }
 }
 
@@ -107,7 +107,7 @@ impl Files {
     }
 
     fn check_one(&mut self, directory: &OwnedFd, known: &mut Directory, depth: usize, is_awaited: &dyn Fn() -> bool) {
-        if depth > DEEPEST {
+        if depth > MAX_DIRECTORY_DEPTH {
             self.too_deep = true;
         }
         let Ok(version) = fstat(directory).map(|stat| Version::of(&stat)) else { return };
@@ -159,7 +159,7 @@ impl Files {
         let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
         // A file with several names is found once by each of them. The links to a directory are its subdirectories.
         let names = if is_directory { 1 } else { i64::try_from(stat.st_nlink).unwrap_or(i64::MAX).max(1) };
-        let bytes = (stat.st_blocks / names).cast_unsigned().saturating_mul(BLOCK);
+        let bytes = (stat.st_blocks / names).cast_unsigned().saturating_mul(BLOCK_BYTES);
         (self.count, self.bytes) = (self.count + 1, self.bytes.saturating_add(bytes));
         (known.count, known.bytes) = (known.count + 1, known.bytes.saturating_add(bytes));
         known.entries = known.entries.wrapping_add(self.hasher.hash_one((stat.st_ino, name)));
@@ -214,9 +214,9 @@ mod tests {
     #[test]
     fn directories_that_lie_too_deep_are_too_many() {
         let directory = tempfile::tempdir().unwrap();
-        fs::create_dir_all(directory.path().join("d/".repeat(DEEPEST))).unwrap();
+        fs::create_dir_all(directory.path().join("d/".repeat(MAX_DIRECTORY_DEPTH))).unwrap();
         assert!(!Files::below(directory.path(), &|| true).are_too_many());
-        fs::create_dir_all(directory.path().join("d/".repeat(DEEPEST + 1))).unwrap();
+        fs::create_dir_all(directory.path().join("d/".repeat(MAX_DIRECTORY_DEPTH + 1))).unwrap();
         assert!(Files::below(directory.path(), &|| true).are_too_many());
     }
 
@@ -278,7 +278,7 @@ mod tests {
         }
         let files = Files::below(directory.path(), &|| true);
         let names = fs::read_dir(&inner).unwrap().flatten().map(|entry| entry.metadata().unwrap().blocks());
-        let expected = (inner.metadata().unwrap().blocks() + names.sum::<u64>()) * BLOCK;
+        let expected = (inner.metadata().unwrap().blocks() + names.sum::<u64>()) * BLOCK_BYTES;
         assert_eq!((files.count, files.bytes), (101, expected));
     }
 }

@@ -12,7 +12,7 @@ use super::{LATEST_LOOK, pause_after};
 /// The most time between two requests that counts: in more, nothing of this process ran.
 const MOST_WAITED: Duration = Duration::from_secs(1);
 /// The stack of a thread that looks.
-const STACK: usize = 256 << 10;
+const STACK_BYTES: usize = 256 << 10;
 
 /// A thread that looks at processes, one look at a time, so that whoever watches them never waits: whoever changes his
 /// mappings or forks all the time can delay a look for seconds.
@@ -94,7 +94,7 @@ impl<Q: Send + 'static, A: Send + 'static> Look<Q, A> {
         // Signals are for the other threads, which may wait for them in other ways.
         let before = SigSet::thread_get_mask()?;
         SigSet::all().thread_block()?;
-        let started = thread::Builder::new().name(name.into()).stack_size(STACK).spawn(serve);
+        let started = thread::Builder::new().name(name.into()).stack_size(STACK_BYTES).spawn(serve);
         before.thread_set_mask()?;
         started?;
         Ok(Self { shared, number: 0, asked_at: None, waited: Duration::ZERO, due: None })

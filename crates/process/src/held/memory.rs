@@ -7,7 +7,7 @@ use std::path::Path;
 use super::mapped::Mapped;
 use super::process::Process;
 use super::processes::Processes;
-use super::{BLOCK, Id, MEMORIES, Removed};
+use super::{BLOCK_BYTES, Id, MEMORY_FACTOR, Removed};
 use crate::proc_file;
 
 /// The maximum number of bytes read from lists of mappings. A program has about 100 mappings, one per line.
@@ -186,7 +186,7 @@ impl Memory {
             None if found.is_none() && !mapped.is_memory && user.is_some_and(|user| was_replaced(&mapped.path, user)) => (id, 0, 0),
             None => (id, mapped.end.max(before), 0),
             Some(Ok(file)) if !mapped.is_memory && user.is_some_and(|user| file.uid() != user) => (id, 0, 0),
-            Some(Ok(object)) => ((object.ino(), object.dev()), object.blocks().saturating_mul(BLOCK), 0),
+            Some(Ok(object)) => ((object.ino(), object.dev()), object.blocks().saturating_mul(BLOCK_BYTES), 0),
             // If the mapping is gone meanwhile, the next look finds what is left.
             Some(Err(_)) => (id, before, known.map_or(0, |object| object.unread).saturating_add(1)),
         };
@@ -215,7 +215,7 @@ pub(super) struct Sums {
 
 /// Returns the maximum number of bytes that processes may have together, if they have more.
 pub(super) fn too_much(bytes: u64, of_one: u64) -> Option<u64> {
-    let most = of_one.saturating_mul(MEMORIES);
+    let most = of_one.saturating_mul(MEMORY_FACTOR);
     (bytes > most).then_some(most)
 }
 

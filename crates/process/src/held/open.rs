@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::process::Process;
 use super::processes::Processes;
-use super::{BLOCK, Id, Removed};
+use super::{BLOCK_BYTES, Id, Removed};
 use crate::proc_file;
 
 /// The bytes counted for each item that an epoll watches. It takes much less memory, but the number of these items is
@@ -92,7 +92,7 @@ impl Open {
     /// Adds a file or directory of this user, if it has no name any more. One of somebody else was replaced, as by an upgrade.
     fn add_file(&mut self, file: Option<&fs::Metadata>, user: Option<u32>) {
         let Some(file) = file.filter(|file| file.nlink() == 0).filter(|file| user.is_none_or(|user| file.uid() == user)) else { return };
-        let bytes = file.blocks().saturating_mul(BLOCK);
+        let bytes = file.blocks().saturating_mul(BLOCK_BYTES);
         let before = self.removed.insert((file.ino(), file.dev()), bytes).unwrap_or(0);
         self.removed_bytes = self.removed_bytes.saturating_sub(before).saturating_add(bytes);
     }
@@ -151,7 +151,7 @@ mod tests {
         shell.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         fs::remove_dir(path).unwrap();
         fs::remove_dir(home).unwrap();
-        let of = |file: &fs::File| file.metadata().map(|file| ((file.ino(), file.dev()), file.blocks() * BLOCK)).unwrap();
+        let of = |file: &fs::File| file.metadata().map(|file| ((file.ino(), file.dev()), file.blocks() * BLOCK_BYTES)).unwrap();
         let (kept, lived_in) = (of(&kept), of(&lived_in));
         let (open, _) = Open::by(&Processes::These([std::process::id().cast_signed()].into()), |_| true);
         assert_eq!(open.removed.get(&kept.0), Some(&kept.1), "{open:?}");

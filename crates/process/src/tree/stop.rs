@@ -11,14 +11,14 @@ use super::{Process, below};
 use crate::proc_file;
 
 /// The time for all to stop.
-const LONGEST: Duration = Duration::from_millis(250);
+const STOP_TIMEOUT: Duration = Duration::from_millis(250);
 /// A process that had a processor for so long after it was told to stop could have stopped.
 const LONG_ENOUGH: Duration = Duration::from_millis(200);
 /// The maximum number of lists in which somebody runs. Who starts others a moment before it stops is in the second one,
 /// and what they start in the third.
 const MOST_ROUNDS: usize = 5;
 /// Pause before the next look at processes that were told to stop.
-const PAUSE: Duration = Duration::from_micros(100);
+const POLL_INTERVAL: Duration = Duration::from_micros(100);
 /// Signals that stop who does not handle them. The kernel forgets those that wait for a process that is told to go on.
 const ALSO_STOP: [Signal; 3] = [Signal::TSTP, Signal::TTIN, Signal::TTOU];
 
@@ -62,7 +62,7 @@ impl<'a> Stopped<'a> {
     /// the processes below it are told to stop next, and then it is told again, because none of them runs any more that
     /// could continue it.
     pub(crate) fn below(root: Pid, spared: &'a [Pid], order: StopOrder, is_awaited: &dyn Fn() -> bool) -> Result<Self, Unstopped> {
-        let until = Instant::now() + LONGEST;
+        let until = Instant::now() + STOP_TIMEOUT;
         let mut stopped = Self { root, spared, order, told: Vec::new(), all: Threads::new() };
         let (mut rounds, mut before) = (0, None);
         loop {
@@ -82,7 +82,7 @@ impl<'a> Stopped<'a> {
             } else {
                 // One that is about to stop looks as if it had.
                 before = Some(all);
-                thread::sleep(PAUSE);
+                thread::sleep(POLL_INTERVAL);
             }
             if Instant::now() > until {
                 let could_have_stopped = |told: &Told| told.is_continued() || told.had_processor();
@@ -127,7 +127,7 @@ impl<'a> Stopped<'a> {
                 if Instant::now() > until {
                     return;
                 }
-                thread::sleep(PAUSE);
+                thread::sleep(POLL_INTERVAL);
             }
         }
     }
@@ -202,7 +202,7 @@ type Threads = BTreeMap<(i32, u64), States>;
 struct States {
     /// Each thread, by its id.
     threads: BTreeMap<i32, State>,
-    /// Those of [`Self::ASKED`] that wait for one of them, as a bit each. Others, of timers for example, come while all
+    /// Those of [`Self::AWAITED_SIGNALS`] that wait for one of them, as a bit each. Others, of timers for example, come while all
     /// stay stopped.
     signals: u64,
 }
@@ -219,7 +219,7 @@ enum State {
 
 impl States {
     /// The signals that anybody asks for, as a bit each.
-    const ASKED: u64 = {
+    const AWAITED_SIGNALS: u64 = {
         let [a, b, c] = ALSO_STOP;
         Self::bit(Signal::STOP) | Self::bit(a) | Self::bit(b) | Self::bit(c)
     };
@@ -237,7 +237,7 @@ impl States {
             for (name, value) in status.lines().filter_map(|line| line.split_once(":\t")) {
                 match name {
                     "State" => letter = value.bytes().next().unwrap_or(b'X'),
-                    "SigPnd" | "ShdPnd" => states.signals |= u64::from_str_radix(value, 16).unwrap_or(0) & Self::ASKED,
+                    "SigPnd" | "ShdPnd" => states.signals |= u64::from_str_radix(value, 16).unwrap_or(0) & Self::AWAITED_SIGNALS,
                     "voluntary_ctxt_switches" | "nonvoluntary_ctxt_switches" => switches += value.parse::<u64>().unwrap_or(0),
                     _ => {}
                 }

@@ -30,7 +30,7 @@ use crate::middleware::pass;
 pub type Assistants = Arc<dyn Fn(http::Request<Bytes>, Visit) -> BoxFuture<'static, Response> + Send + Sync>;
 
 /// The most bytes between an assistant's request and the methods it calls, in each direction.
-const PIPE: usize = 64 * 1024;
+const PIPE_BYTES: usize = 64 * 1024;
 
 /// An admitted request to `/mcp`, with the caller in whose name it calls methods.
 #[derive(Clone)]
@@ -56,7 +56,7 @@ impl Visit {
     /// Returns a connection to this server, on which a WebSocket may be opened. Calls on it count as calls of the requesting client from
     /// its address: they have the same rights and limits. The connection ends with the same token, and with the server.
     pub fn connect(&self) -> DuplexStream {
-        let (near, far) = tokio::io::duplex(PIPE);
+        let (near, far) = tokio::io::duplex(PIPE_BYTES);
         let router = Router::new().route_service("/", self.endpoint.clone());
         tokio::spawn(HttpConnection::new(self.session.of_socket(false), router, self.stop.clone(), &self.limits, None).serve(far));
         near

@@ -35,9 +35,9 @@ use crate::socket::Sockets;
 use hero_access as access;
 
 /// A body that is too large is read up to this multiple of the limit.
-const SKIPPED: usize = 32;
+const SKIP_FACTOR: usize = 32;
 /// The time for which the body of a request is still read after its headers were refused.
-const FAREWELL: Duration = Duration::from_secs(5);
+const REFUSED_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Answers requests to `/`: calls in bodies and upgrades to WebSockets. Also answers requests whose path is a subscription.
 ///
@@ -245,7 +245,7 @@ fn challenge(mut response: Response) -> Response {
 /// Returns the response to a request that is refused before its body has arrived. The body is read for a while and discarded, because a
 /// client that is still sending when its connection is closed may not see the response.
 pub(super) fn dismissed(response: Response, mut body: Body, limit: usize, connection: &Arc<Connection>) -> Response {
-    let mut arrival = Arrival::begin(connection, FAREWELL);
+    let mut arrival = Arrival::begin(connection, REFUSED_BODY_TIMEOUT);
     tokio::spawn(async move { skip(&mut body, limit, &mut arrival, &mut IdReader::default()).await });
     response
 }
@@ -301,7 +301,7 @@ async fn collect(body: &mut Body, limit: usize, arrival: &mut Arrival, reservati
 
 /// Reads on for a while after the limit: many clients read an answer only after they have sent everything.
 async fn skip(body: &mut Body, limit: usize, arrival: &mut Arrival, id_reader: &mut IdReader) {
-    let mut left = limit.saturating_mul(SKIPPED);
+    let mut left = limit.saturating_mul(SKIP_FACTOR);
     while let Some(Some(Ok(frame))) = arrival.next(body.frame()).await {
         let Ok(data) = frame.into_data() else { continue };
         arrival.came(data.len());

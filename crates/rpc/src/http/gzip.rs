@@ -13,15 +13,15 @@ use tokio::sync::Semaphore;
 use crate::document::OpenRpcDocument;
 
 /// Shorter answers are sent uncompressed.
-const SHORTEST: usize = 1024;
+const MIN_COMPRESSED_BYTES: usize = 1024;
 /// Longer answers are compressed on another thread, because that takes more than a millisecond.
-const LONG: usize = 64 * 1024;
+const LONG_ANSWER_BYTES: usize = 64 * 1024;
 /// The most long answers that are compressed at once. Further ones are sent uncompressed, which costs network time, but no processor.
-const AT_ONCE: usize = 4;
+const MAX_CONCURRENT_COMPRESSIONS: usize = 4;
 /// The compression level: 1 shrinks JSON to a fifth at about 100 MB/s, 6 to a sixth at a quarter of that speed.
 const LEVEL: u32 = 1;
 /// Each answer gets a random number of extra bytes below this, so that its length reveals less about its content.
-const PADDING: usize = 100;
+const MAX_PADDING_BYTES: usize = 100;
 
 /// Compresses long answers of one server for clients that accept gzip.
 #[derive(Debug, Clone)]
@@ -33,12 +33,12 @@ pub(crate) struct Gzip {
 impl Gzip {
     /// Returns the compressor of a server with this document.
     pub(crate) fn new(document: Arc<OpenRpcDocument>) -> Self {
-        Self { places: Arc::new(Semaphore::new(AT_ONCE)), document }
+        Self { places: Arc::new(Semaphore::new(MAX_CONCURRENT_COMPRESSIONS)), document }
     }
 
     /// Adds the body to a response, compressed if the client accepts it and it is worthwhile. Also returns its length.
     pub(super) async fn fill(&self, mut response: Response<()>, body: Bytes, takes_gzip: bool) -> (Response, usize) {
-        let is_long_enough = body.len() >= SHORTEST;
+        let is_long_enough = body.len() >= MIN_COMPRESSED_BYTES;
         let packed = if is_long_enough && takes_gzip { self.pack(&body).await.filter(|packed| packed.len() < body.len()) } else { None };
         let headers = response.headers_mut();
         if is_long_enough {
@@ -55,7 +55,7 @@ impl Gzip {
 
     /// Compresses a text, unless many others are being compressed.
     async fn pack(&self, text: &Bytes) -> Option<Vec<u8>> {
-        let packed = if text.len() < LONG {
+        let packed = if text.len() < LONG_ANSWER_BYTES {
             pack(text)
         } else if let Some(packed) = self.document.gzip_answer(text).await {
             Ok(packed)
@@ -74,7 +74,7 @@ impl Gzip {
 
 fn pack(text: &[u8]) -> io::Result<Vec<u8>> {
     // The name of a file, which clients ignore.
-    let padding = vec![b'0'; rand::random_range(0..PADDING)];
+    let padding = vec![b'0'; rand::random_range(0..MAX_PADDING_BYTES)];
     let mut gzip = GzBuilder::new().filename(padding).write(Vec::with_capacity(text.len() / 4), Compression::new(LEVEL));
     gzip.write_all(text)?;
     gzip.finish()
@@ -139,10 +139,10 @@ mod tests {
     #[tokio::test]
     async fn a_long_answer_is_sent_as_it_is_while_many_are_compressed() {
         let gzip = Gzip::new(Arc::new(OpenRpcDocument::new("")));
-        let long = Bytes::from(vec![b' '; LONG]);
-        let _others = gzip.places.acquire_many(AT_ONCE as u32).await.unwrap();
+        let long = Bytes::from(vec![b' '; LONG_ANSWER_BYTES]);
+        let _others = gzip.places.acquire_many(MAX_CONCURRENT_COMPRESSIONS as u32).await.unwrap();
         let sent = async |body: &Bytes| gzip.fill(Response::new(()), body.clone(), true).await.1;
-        assert_eq!(sent(&long).await, LONG);
-        assert!(sent(&long.slice(1..)).await < LONG / 10, "a shorter one waits for nobody");
+        assert_eq!(sent(&long).await, LONG_ANSWER_BYTES);
+        assert!(sent(&long.slice(1..)).await < LONG_ANSWER_BYTES / 10, "a shorter one waits for nobody");
     }
 }

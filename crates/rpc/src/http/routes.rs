@@ -58,8 +58,8 @@ pub(crate) fn router<'s>(
 }
 
 async fn readyz(State(probes): State<Probes>) -> Response {
-    const TIMEOUT: Duration = Duration::from_secs(5);
-    match tokio::time::timeout(TIMEOUT, (probes.readiness)()).await {
+    const READINESS_TIMEOUT: Duration = Duration::from_secs(5);
+    match tokio::time::timeout(READINESS_TIMEOUT, (probes.readiness)()).await {
         Ok(Ok(notes)) => {
             [vec!["ready".to_owned()], notes].concat().iter().map(|line| format!("{line}\n")).collect::<String>().into_response()
         }

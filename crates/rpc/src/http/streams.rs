@@ -38,7 +38,7 @@ const FETCH_SITE: &str = "sec-fetch-site";
 /// The event that announces the stop of the server. It has no id, so that a returning client goes on after the last item.
 const STOPPING: &str = r#"{"type":"stopping","reason":"the server stops; come back with the id of the last event"}"#;
 /// Events are written together, up to this many bytes.
-const TOGETHER: usize = 16 * 1024;
+const MAX_WRITE_BYTES: usize = 16 * 1024;
 
 /// Subscriptions over plain HTTP: `GET /subscribe_…` begins one, and its items are server-sent events.
 ///
@@ -147,7 +147,7 @@ impl Followed {
             // Heartbeats show the client, and the server, that the connection is alive.
             _ = self.heartbeat.tick() => events.push_str(":\n\n"),
         }
-        while events.len() < TOGETHER
+        while events.len() < MAX_WRITE_BYTES
             && let Ok(message) = self.messages.try_recv()
         {
             put(&mut events, &message);

@@ -6,13 +6,13 @@ use tokio::time::{Instant, timeout_at};
 use super::{Connection, RequestReservation};
 
 /// A request must arrive at a minimal pace: this many bytes of it, or the rest, ...
-const PIECE: usize = 64 * 1024;
+const MIN_PROGRESS_BYTES: usize = 64 * 1024;
 /// ... in this time. Otherwise a stalled request would be held as long as a request may take.
-const PACE: Duration = Duration::from_secs(10);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A request that is arriving. It must be complete within a time, and must not stall meanwhile.
 ///
-/// While others wait for room, a request of which no piece arrives within [`STUCK`](super::STUCK) makes way for them.
+/// While others wait for room, a request of which no piece arrives within [`STUCK_AFTER`](super::STUCK_AFTER) makes way for them.
 #[derive(Debug)]
 pub(crate) struct Arrival {
     connection: Arc<Connection>,
@@ -34,13 +34,13 @@ impl Arrival {
 
     /// Returns the next result of `next`. `None`: it takes too long.
     pub(crate) async fn next<T>(&self, next: impl Future<Output = T>) -> Option<T> {
-        timeout_at(self.deadline.min(self.began + PACE), next).await.ok()
+        timeout_at(self.deadline.min(self.began + PROGRESS_INTERVAL), next).await.ok()
     }
 
     /// Records that this many bytes have arrived.
     pub(crate) fn came(&mut self, bytes: usize) {
         self.came += bytes;
-        if self.came >= PIECE {
+        if self.came >= MIN_PROGRESS_BYTES {
             (self.came, self.began) = (0, Instant::now());
             self.connection.arrives_since(Some(self.began));
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{AnswerReservation, Budget, Divided, SHARES, STUCK, Side, Size, TINY};
+use super::{AnswerReservation, Budget, Divided, SHARES, STUCK_AFTER, Side, Size, TINY_CONNECTION_BYTES};
 use crate::limits::Limits;
 
 /// The reservations for an answer while it is created, in the budgets of the connection, its address and the server. None for a small one.
@@ -125,13 +125,13 @@ impl Connection {
 
     /// Whether it has used memory of this budget for too long, because its peer reads nothing or does not finish what it began to send.
     pub(super) fn is_in_the_way(&self, budget: &Budget) -> bool {
-        let stands = self.for_long(&self.stuck_ms) || self.for_long(&self.arriving_ms) && self.used() > TINY;
+        let stands = self.for_long(&self.stuck_ms) || self.for_long(&self.arriving_ms) && self.used() > TINY_CONNECTION_BYTES;
         stands && self.uses(budget)
     }
 
     /// Whether a part of one of its requests uses memory of this budget, and has long waited for the room of the rest.
     pub(super) fn waits_in(&self, budget: &Budget) -> bool {
-        self.for_long(&self.waiting_ms) && self.used() > TINY && self.uses(budget)
+        self.for_long(&self.waiting_ms) && self.used() > TINY_CONNECTION_BYTES && self.uses(budget)
     }
 
     /// Records whether one of its requests waits for room that others use.
@@ -141,7 +141,7 @@ impl Connection {
 
     fn for_long(&self, since: &AtomicU64) -> bool {
         let since = since.load(Ordering::Acquire);
-        since > 0 && self.now_ms().saturating_sub(since) >= u64::try_from(STUCK.as_millis()).unwrap_or(u64::MAX)
+        since > 0 && self.now_ms().saturating_sub(since) >= u64::try_from(STUCK_AFTER.as_millis()).unwrap_or(u64::MAX)
     }
 
     fn uses(&self, budget: &Budget) -> bool {

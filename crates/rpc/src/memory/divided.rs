@@ -13,7 +13,7 @@ pub(crate) enum Side {
 }
 
 /// The fraction (1/8) of a budget for callers without a login. They use nothing of the rest.
-const OF_ANONYMOUS: u64 = 8;
+const ANONYMOUS_FRACTION: u64 = 8;
 
 /// The budget of an address, or of the server. Where callers must log in, it is divided: one part for those who have, and a small one for
 /// all others.
@@ -27,7 +27,7 @@ impl Divided {
             let whole = of(Side::Known, limit);
             return Self([Arc::clone(&whole), whole]);
         }
-        let part = limit / OF_ANONYMOUS;
+        let part = limit / ANONYMOUS_FRACTION;
         Self([of(Side::Anonymous, part), of(Side::Known, limit - part)])
     }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Budget, Connection, RECHECK, SMALL, Side};
+use super::{Budget, Connection, RECHECK_INTERVAL, SMALL_REQUEST_BYTES, Side};
 
 /// The bytes that are reserved for a request. They are freed on drop.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl RequestReservation {
         }
         part.budgets[1] = Some(address);
         // Small requests must not wait for large ones of others, so they do not wait for the budget of the server.
-        if self.bytes + bytes <= SMALL {
+        if self.bytes + bytes <= SMALL_REQUEST_BYTES {
             server.reserve(bytes);
         } else if !server.reserve_by(bytes, deadline, &self.connection).await {
             return false;
@@ -74,7 +74,7 @@ impl RequestReservation {
             }
             // The server reads nothing from the connection meanwhile, so the connection must not count as silent.
             self.connection.heard();
-            let _ = tokio::time::timeout(RECHECK, less).await;
+            let _ = tokio::time::timeout(RECHECK_INTERVAL, less).await;
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use super::{Budget, Side};
 
 /// The shortest interval between log lines about full budgets.
-const SILENCE: Duration = Duration::from_secs(60);
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The number of waits since the last log line, and the time of that line.
 static SAID: Mutex<(u64, Option<Instant>)> = Mutex::new((0, None));
@@ -26,7 +26,7 @@ impl Shortage {
         let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
         let (waited, last) = &mut *said;
         *waited += 1;
-        if last.is_some_and(|last| last.elapsed() < SILENCE) {
+        if last.is_some_and(|last| last.elapsed() < LOG_INTERVAL) {
             return;
         }
         tracing::warn!(

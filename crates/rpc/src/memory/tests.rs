@@ -146,7 +146,7 @@ async fn a_request_that_stalls_makes_way_for_others_and_one_that_comes_does_not(
     let mut room = std::pin::pin!(third.grow(100_000));
     let goes_on = async {
         loop {
-            tokio::time::sleep(STUCK / 10).await;
+            tokio::time::sleep(STUCK_AFTER / 10).await;
             coming.came(64 * 1024);
         }
     };

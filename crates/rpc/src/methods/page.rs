@@ -12,7 +12,7 @@ use hero_model::whole_number;
 pub struct PageSize(u16);
 
 impl PageSize {
-    const LARGEST: u16 = 1000;
+    const MAX_ITEMS: u16 = 1000;
 
     /// The size as a number.
     pub fn get(self) -> usize {
@@ -30,8 +30,8 @@ impl<'de> Deserialize<'de> for PageSize {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let size = whole_number(deserializer, "a whole number from 1 to 1000")?;
         match u16::try_from(size) {
-            Ok(size @ 1..=Self::LARGEST) => Ok(Self(size)),
-            _ => Err(D::Error::custom(format!("a page has 1 to {} items, not {size}; go on with next_cursor", Self::LARGEST))),
+            Ok(size @ 1..=Self::MAX_ITEMS) => Ok(Self(size)),
+            _ => Err(D::Error::custom(format!("a page has 1 to {} items, not {size}; go on with next_cursor", Self::MAX_ITEMS))),
         }
     }
 }
@@ -46,6 +46,6 @@ impl JsonSchema for PageSize {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": 1, "maximum": Self::LARGEST })
+        json_schema!({ "type": "integer", "minimum": 1, "maximum": Self::MAX_ITEMS })
     }
 }

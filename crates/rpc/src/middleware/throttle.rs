@@ -20,7 +20,7 @@ pub(crate) struct Throttle<S> {
 }
 
 /// The most notifications of one address that wait for permits, even if their senders have disconnected. Further ones are dropped.
-const WAITING: u32 = 1024;
+const MAX_WAITING_NOTIFICATIONS: u32 = 1024;
 
 /// The permits of a call that is being answered. The call counts as long as they live.
 type Permits = (Permit<SessionCalls>, Permit<AddressCalls>);
@@ -43,8 +43,9 @@ impl<S: Answer> Throttle<S> {
         let (session, rules) = (Arc::clone(session), Arc::clone(&self.rules));
         async move {
             let limits = &rules.limits;
-            let waiting = Permit::take(AddressWaiting(Arc::clone(&session)), WAITING);
-            let _waiting = waiting.ok_or_else(|| busy(WAITING, "notifications from your address wait for their turn (a fixed limit)"))?;
+            let waiting = Permit::take(AddressWaiting(Arc::clone(&session)), MAX_WAITING_NOTIFICATIONS);
+            let _waiting = waiting
+                .ok_or_else(|| busy(MAX_WAITING_NOTIFICATIONS, "notifications from your address wait for their turn (a fixed limit)"))?;
             let permits = async {
                 let here = Permit::wait(SessionCalls(Arc::clone(&session)), limits.calls_per_connection).await;
                 (here, Permit::wait(AddressCalls(Arc::clone(&session)), limits.calls_per_address).await)

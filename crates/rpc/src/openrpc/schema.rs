@@ -212,7 +212,7 @@ fn null_as_choice(map: &mut Map<String, Value>) {
 
 /// Replaces Rust's names of number formats, which other tools do not know, by the range that JavaScript can represent.
 fn numbers(map: &mut Map<String, Value>) {
-    const LARGEST: i64 = (1 << 53) - 1;
+    const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
     let Some(Value::String(format)) = map.get("format") else { return };
     if !matches!(format.as_str(), "double" | "float") && !format.starts_with("int") && !format.starts_with("uint") {
         return;
@@ -222,7 +222,7 @@ fn numbers(map: &mut Map<String, Value>) {
         "uint32" => Some(i64::from(u32::MAX)),
         "uint16" => Some(i64::from(u16::MAX)),
         "uint8" => Some(i64::from(u8::MAX)),
-        _ if large => Some(LARGEST),
+        _ if large => Some(MAX_SAFE_INTEGER),
         _ => None,
     };
     map.remove("format");
@@ -230,7 +230,7 @@ fn numbers(map: &mut Map<String, Value>) {
         map.entry("maximum").or_insert(maximum.into());
     }
     if large && signed {
-        map.entry("minimum").or_insert((-LARGEST).into());
+        map.entry("minimum").or_insert((-MAX_SAFE_INTEGER).into());
     }
 }
 

@@ -28,7 +28,7 @@ enum ParamsErrorKind {
 }
 
 /// The most characters of a given value that a message repeats.
-const LONGEST: usize = 48;
+const MAX_SHOWN_CHARS: usize = 48;
 /// Messages repeat no values of this parameter: they may be secrets, and refusals are logged.
 const SECRET: &str = "env_vars";
 
@@ -201,5 +201,5 @@ fn kind_of(shown: &str) -> &str {
 }
 
 fn cut(text: &str) -> Cow<'_, str> {
-    excerpt(text, LONGEST)
+    excerpt(text, MAX_SHOWN_CHARS)
 }

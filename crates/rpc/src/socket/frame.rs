@@ -22,11 +22,11 @@ const PONG: u8 = 10;
 /// The code of a normal close (RFC 6455, 7.4.1).
 const NORMAL: u16 = 1000;
 /// The most bytes of a control frame's content.
-const CONTROL: usize = 125;
+const MAX_CONTROL_BYTES: usize = 125;
 /// A message grows by this much at a time, so that data that a client only announced uses no memory.
-const STEP: usize = 64 * 1024;
+const GROWTH_BYTES: usize = 64 * 1024;
 /// A message that is too large is read up to this multiple of the limit.
-const SKIPPED: u64 = 32;
+const SKIP_FACTOR: u64 = 32;
 
 /// A message or frame of a client.
 #[derive(Debug)]
@@ -188,7 +188,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             }
             length => u64::from(length),
         };
-        if kind >= CLOSE && (!is_last || length > CONTROL as u64) {
+        if kind >= CLOSE && (!is_last || length > MAX_CONTROL_BYTES as u64) {
             return Err(SocketError::Protocol("a control frame is short and whole"));
         }
         let mut mask = [0; 4];
@@ -197,7 +197,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
     }
 
     async fn control(&mut self, head: Head) -> Result<Incoming, SocketError> {
-        let mut bytes = vec![0; usize::try_from(head.length).unwrap_or(CONTROL)];
+        let mut bytes = vec![0; usize::try_from(head.length).unwrap_or(MAX_CONTROL_BYTES)];
         self.fill(&mut bytes).await?;
         unmask(&mut bytes, head.mask);
         Ok(match head.kind {
@@ -220,7 +220,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
         if open.skipped.is_none() && head.length.saturating_add(open.bytes.len() as u64) > open.most as u64 {
             let mut id_reader = IdReader::default();
             id_reader.read(&std::mem::take(&mut open.bytes));
-            open.skipped = Some((id_reader, SKIPPED.saturating_mul(open.most as u64)));
+            open.skipped = Some((id_reader, SKIP_FACTOR.saturating_mul(open.most as u64)));
             open.reservation.clear();
         }
         if let Some((_, rest)) = &mut open.skipped {
@@ -229,7 +229,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
         let (mut left, from) = (head.length, open.bytes.len());
         let mut step = Vec::new();
         while left > 0 {
-            step.resize(usize::try_from(left).map_or(STEP, |left| left.min(STEP)), 0);
+            step.resize(usize::try_from(left).map_or(GROWTH_BYTES, |left| left.min(GROWTH_BYTES)), 0);
             self.fill(&mut step).await?;
             left -= step.len() as u64;
             let open = self.open.as_mut().expect("it was opened above");

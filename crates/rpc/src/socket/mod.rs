@@ -37,16 +37,16 @@ use hero_model::api::{GOING_AWAY, LOGGED_OUT};
 use writer::{Control, write};
 
 /// The most messages, mostly refusals, that are answered at once in addition to the calls of a connection. With more, reading pauses.
-const MORE: u32 = 64;
+const MAX_EXTRA_MESSAGES: u32 = 64;
 /// The most control frames that wait to be written. With more, the oldest are dropped. These are pongs, and an answer to the latest ping is
 /// enough (RFC 6455, 5.5.3).
-const CONTROLS: usize = 16;
+const MAX_WAITING_CONTROLS: usize = 16;
 /// The close code and reason for a connection that was without a login for too long.
 const OUTSTAYED: (u16, &str) = (1008, "nobody has logged in on this connection for ten minutes");
 /// The time for answering calls that are being executed when their token ends.
-const CARRIED_OUT: Duration = Duration::from_secs(5);
+const LAST_CALLS_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time in which a client that was told to close must do so.
-const FAREWELL: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves WebSockets.
 pub(crate) struct Sockets {
@@ -85,7 +85,7 @@ impl Sockets {
     async fn serve(&self, io: impl AsyncRead + AsyncWrite + Send + 'static, session: Arc<Session>) {
         let (reader, writer) = tokio::io::split(io);
         let (sender, messages) = mpsc::channel(self.limits.send_buffer.max(1) as usize);
-        let (controls, receiver) = broadcast::channel(CONTROLS);
+        let (controls, receiver) = broadcast::channel(MAX_WAITING_CONTROLS);
         let ping_interval = self.limits.ping_interval.duration().max(Duration::from_millis(100));
         let writing = tokio::spawn(write(writer, messages, receiver, ping_interval));
 
@@ -127,7 +127,7 @@ impl Sockets {
             socket.heard.close();
             tokio::select! {
                 // Nothing more is read meanwhile, and calls that take longer get no answer.
-                _ = tokio::time::timeout(CARRIED_OUT, socket.heard.wait()) => {}
+                _ = tokio::time::timeout(LAST_CALLS_TIMEOUT, socket.heard.wait()) => {}
                 () = socket.sink.closed() => {}
                 () = socket.session.connection().ended() => {}
             }
@@ -141,7 +141,7 @@ impl Sockets {
             () = socket.session.connection().ended() => return abort.abort(),
         }
         // If a connection is closed before everything is read, the system resets it, and the peer may not see the close code.
-        let _ = tokio::time::timeout(FAREWELL, tokio::io::copy(&mut frames.into_inner(), &mut tokio::io::sink())).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, tokio::io::copy(&mut frames.into_inner(), &mut tokio::io::sink())).await;
     }
 }
 
@@ -162,7 +162,7 @@ impl Socket<'_> {
     where
         R: AsyncRead + Unpin + Send,
     {
-        let most = self.limits.calls_per_connection.saturating_add(MORE);
+        let most = self.limits.calls_per_connection.saturating_add(MAX_EXTRA_MESSAGES);
         let under_way = Arc::new(Semaphore::new(most as usize));
         let stopped = stop.shutdown();
         let silent = self.silent();

@@ -19,7 +19,7 @@ pub(super) enum Control {
 }
 
 /// Short messages are written together, up to this many bytes.
-const TOGETHER: usize = 16 * 1024;
+const MAX_WRITE_BYTES: usize = 16 * 1024;
 
 /// Writes all frames to a client, and pings it. Ends after [`Control::Close`], or when the client reads nothing.
 pub(super) async fn write(
@@ -45,7 +45,7 @@ pub(super) async fn write(
                 if put(&mut io, &mut buffer, &message).await.is_err() {
                     return;
                 }
-                while buffer.len() < TOGETHER && let Ok(message) = messages.try_recv() {
+                while buffer.len() < MAX_WRITE_BYTES && let Ok(message) = messages.try_recv() {
                     if put(&mut io, &mut buffer, &message).await.is_err() {
                         return;
                     }
@@ -77,7 +77,7 @@ pub(super) async fn write(
 async fn put(io: &mut (impl AsyncWrite + Unpin), buffer: &mut Vec<u8>, message: &RawValue) -> std::io::Result<()> {
     let text = message.get().as_bytes();
     frame::begin_text(buffer, text.len());
-    if text.len() <= TOGETHER {
+    if text.len() <= MAX_WRITE_BYTES {
         buffer.extend_from_slice(text);
         return Ok(());
     }

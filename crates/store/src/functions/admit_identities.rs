@@ -12,7 +12,7 @@ use hero_model::{IdentityId, PublicKey};
 const FUNCTION: Function = Function("admit_identities");
 
 /// The number of identities that one call checks.
-const CHUNK: usize = 128;
+const IDENTITIES_PER_CALL: usize = 128;
 
 /// The reason why an identity that another program wrote does not count: it is not listed, cannot log in, and gets no token and no role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Access<'_> {
     /// Reads these identities as they were written.
     pub async fn written_identities(self, ids: &[IdentityId]) -> Result<Vec<Written>, Error> {
         let mut written = Vec::with_capacity(ids.len());
-        for ids in ids.chunks(CHUNK) {
+        for ids in ids.chunks(IDENTITIES_PER_CALL) {
             let keys: Vec<String> = ids.iter().map(|id| self.0.keys.identity(*id)).collect();
             let mut get = Pipeline::with_capacity(keys.len());
             for key in &keys {
@@ -63,7 +63,7 @@ impl Access<'_> {
     /// ones: no identity may have a number that another one had, and at most half of all identities may be those of other programs.
     pub async fn admit_identities(self, written: &[Written]) -> Result<Vec<(IdentityId, Unlisted)>, Error> {
         let mut refused = Vec::new();
-        for written in written.chunks(CHUNK) {
+        for written in written.chunks(IDENTITIES_PER_CALL) {
             let mut call = self.0.call(&FUNCTION);
             for (id, key) in written {
                 call.arg(id.0).arg(key.as_ref().map_or("-", PublicKey::as_str));

@@ -20,10 +20,10 @@ const FUNCTION: Function = Function("commit_jobs");
 /// The most groups that one caller stages at a time at a server. Further groups wait: a context has places for 64 (`links.lua`).
 pub(crate) const STAGED_OF_A_CALLER: usize = 8;
 /// The most jobs of a cycle that are named.
-const NAMED: usize = 20;
+const MAX_NAMED_JOBS: usize = 20;
 /// The most attempts to stage a group, if an attempt took too long or others used its ids or idempotency keys meanwhile. Also the most
 /// attempts to follow its relations, if those of others change meanwhile.
-const ATTEMPTS: usize = 4;
+const MAX_ATTEMPTS: usize = 4;
 /// The most calls that link other groups first, while too many of them are not linked yet.
 const MOST_HELPED: usize = 500;
 
@@ -53,10 +53,10 @@ impl Jobs<'_> {
         let (store, mut seen) = (&self.0, Seen::default());
         let room = tokio::time::timeout(DEADLINE, store.staging_rooms.take(caller_of(jobs), 1)).await;
         let Ok(_room) = room else { return Ok(vec![Created::ManyStaged; jobs.len()]) };
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             let mut group = Group::of(jobs);
             if let Some(places) = group.cycle() {
-                let ids: Vec<JobId> = places.iter().take(NAMED).map(|place| jobs[*place].id.clone()).collect();
+                let ids: Vec<JobId> = places.iter().take(MAX_NAMED_JOBS).map(|place| jobs[*place].id.clone()).collect();
                 return Ok(group.all_refused(places, &Created::Cycle(ids)));
             }
             let staging = Staging::of(store, &group);
@@ -83,7 +83,7 @@ impl Jobs<'_> {
                 not_done => drop(not_done?),
             }
         }
-        Err(Error::Overtaken(ATTEMPTS))
+        Err(Error::Overtaken(MAX_ATTEMPTS))
     }
 }
 
@@ -115,12 +115,14 @@ impl Inner {
     /// Creates a group to which relations of existing jobs lead, if no job would then wait for itself.
     async fn follow_and_commit(&self, group: &Group<'_>) -> Result<Decided, Error> {
         let mut are_held = false;
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             let revision = match self.follow(group.jobs).await? {
                 Followed::Free { revision } => revision,
                 Followed::Cycle(ids) => {
                     let places = (0..group.jobs.len()).filter(|place| ids.contains(&group.jobs[*place].id)).collect();
-                    return Ok(Decided::Refused(group.all_refused(places, &Created::Cycle(ids.into_iter().take(NAMED).collect()))));
+                    return Ok(Decided::Refused(
+                        group.all_refused(places, &Created::Cycle(ids.into_iter().take(MAX_NAMED_JOBS).collect())),
+                    ));
                 }
                 Followed::Tangled => return Ok(Decided::Refused(vec![Created::Tangled; group.jobs.len()])),
             };

@@ -10,7 +10,7 @@ use hero_model::{JobId, ScriptType};
 const FUNCTION: Function = Function("control");
 
 /// The number of queues that one pipeline checks.
-const AT_ONCE: usize = 1000;
+const QUEUES_PER_PIPELINE: usize = 1000;
 
 impl Queues<'_> {
     /// Returns the control queues that hold requests: those of these script types, of all types with counters, and of the actors of other
@@ -26,7 +26,7 @@ impl Queues<'_> {
         }
         queues.extend(types.iter().map(|script_type| keys.control(script_type)));
         let mut filled = Vec::new();
-        for queues in queues.chunks(AT_ONCE) {
+        for queues in queues.chunks(QUEUES_PER_PIPELINE) {
             let mut exist = Pipeline::with_capacity(queues.len());
             for queue in queues {
                 exist.cmd("EXISTS").arg(queue);

@@ -61,7 +61,7 @@ pub enum FlowCreated {
 
 impl Flows<'_> {
     /// The most flows of a context, as in `create_flow.lua`.
-    pub const MOST: u32 = 100_000;
+    pub const MAX_FLOWS: u32 = 100_000;
 
     /// Creates a flow; its jobs are stored after it. Until [`FlowAction::Stored`](super::FlowAction::Stored) it is being created, for a
     /// minute at most.

@@ -10,7 +10,7 @@ use hero_model::IdentityId;
 const FUNCTION: Function = Function("delete_identity");
 
 /// The number of identities that one step checks.
-const TOGETHER: usize = 1000;
+const IDENTITIES_PER_STEP: usize = 1000;
 
 impl Access<'_> {
     /// Deletes an identity with its tokens. Returns whether it existed.
@@ -25,9 +25,9 @@ impl Access<'_> {
     pub async fn delete_gone_identities(self, after: Score) -> Result<(Vec<IdentityId>, Option<Score>), Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.0.keys.identities()).arg(after.beyond()).arg("+inf").arg("BYSCORE");
-        range.arg("LIMIT").arg(0).arg(TOGETHER).arg("WITHSCORES");
+        range.arg("LIMIT").arg(0).arg(IDENTITIES_PER_STEP).arg("WITHSCORES");
         let listed: Vec<(Text, f64)> = self.0.unspoilt(self.0.commands.call(&range).await)?;
-        let next = listed.last().filter(|_| listed.len() == TOGETHER).map(|(_, score)| Score(*score));
+        let next = listed.last().filter(|_| listed.len() == IDENTITIES_PER_STEP).map(|(_, score)| Score(*score));
         let ids: Vec<IdentityId> = listed.iter().filter_map(|(id, _)| id.parse()).collect();
         let keys: Vec<String> = ids.iter().map(|id| self.0.keys.identity(*id)).collect();
         let mut deleted = Vec::new();

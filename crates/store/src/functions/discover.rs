@@ -13,9 +13,9 @@ use hero_model::{IdentityId, JobId};
 const FUNCTION: Function = Function("discover");
 
 /// The number of jobs that one call checks.
-const CHUNK: usize = 128;
+const JOBS_PER_CALL: usize = 128;
 /// Jobs whose last change is older than this are left as they are.
-const DAY: Duration = Duration::from_secs(24 * 3600);
+const MAX_JOB_AGE: Duration = Duration::from_secs(24 * 3600);
 
 /// The keys that a step of a walk through all jobs met.
 #[derive(Debug, Clone)]
@@ -43,10 +43,10 @@ impl Maintenance<'_> {
     /// are only listed.
     pub async fn discover(self, jobs: &[JobId]) -> Result<usize, Error> {
         let mut new = 0;
-        for jobs in jobs.chunks(CHUNK) {
+        for jobs in jobs.chunks(JOBS_PER_CALL) {
             let now = self.0.clock.now();
             let mut call = self.0.call_at(&FUNCTION, now);
-            call.arg(now.minus(DAY).to_string()).arg(self.0.periods.keep_created.as_millis() as u64);
+            call.arg(now.minus(MAX_JOB_AGE).to_string()).arg(self.0.periods.keep_created.as_millis() as u64);
             for job in jobs {
                 call.arg(job.as_str());
             }

@@ -5,7 +5,7 @@ use crate::views::Maintenance;
 const FUNCTION: Function = Function("evict");
 
 /// The number of jobs that one call checks.
-const CHUNK: usize = 64;
+const JOBS_PER_CALL: usize = 64;
 
 /// The result of a step of [`Maintenance::evict`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +21,8 @@ impl Maintenance<'_> {
     /// that are still needed stay: see `evict.lua`.
     pub async fn evict(self, hour: &str, from: usize, errors: bool) -> Result<Evicted, Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(self.0.keys.index_of_hour(hour)).arg(from).arg(CHUNK).arg(if errors { "errors" } else { "" });
+        call.arg(self.0.keys.index_of_hour(hour)).arg(from).arg(JOBS_PER_CALL).arg(if errors { "errors" } else { "" });
         let (looked, gone): (usize, usize) = self.0.commands.function(&call).await?;
-        Ok(Evicted { gone, next: (looked == CHUNK).then_some(from + looked) })
+        Ok(Evicted { gone, next: (looked == JOBS_PER_CALL).then_some(from + looked) })
     }
 }

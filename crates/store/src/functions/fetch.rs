@@ -114,7 +114,7 @@ pub struct Fetch<'a> {
 
 impl Fetch<'_> {
     /// Redis takes no jobs for a call that was sent this long ago, because its caller no longer waits. `request.LATE` in the library.
-    pub const LATE: Duration = Duration::from_millis(5500);
+    pub const MAX_CALL_AGE: Duration = Duration::from_millis(5500);
 }
 
 /// The result of a fetch.

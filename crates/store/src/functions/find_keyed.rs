@@ -11,14 +11,14 @@ use hero_model::{FlowSpec, JobSpec, ScheduleSpec};
 const FUNCTION: Function = Function("find_keyed");
 
 /// Maximum number of keys that one call looks up. Redis does nothing else meanwhile.
-const AT_ONCE: usize = 200;
+const KEYS_PER_CALL: usize = 200;
 
 impl Jobs<'_> {
     /// Returns for each of these jobs what an earlier call with its idempotency key created, as [`create`](Self::create) does. It works
     /// while Redis is full.
     pub async fn find_keyed(self, jobs: &[NewJob]) -> Result<Vec<Option<Created>>, Error> {
         let mut found = Vec::with_capacity(jobs.len());
-        for jobs in jobs.chunks(AT_ONCE) {
+        for jobs in jobs.chunks(KEYS_PER_CALL) {
             let mut call = self.0.call(&FUNCTION);
             call.arg("job");
             for job in jobs {

@@ -8,7 +8,7 @@ use crate::{Error, Inner};
 const FUNCTION: Function = Function("hold_dependents");
 
 /// The approximate number of jobs that one call holds.
-const MOST: usize = 32;
+const JOBS_PER_CALL: usize = 32;
 
 impl Inner {
     /// Makes existing jobs wait for those of a group that name them as their dependents. Returns the answers if one refuses: nothing if the
@@ -21,7 +21,7 @@ impl Inner {
             .filter(names)
             .flat_map(|(place, job)| {
                 let all: Vec<_> = group.dependents(job).collect();
-                all.chunks(MOST).map(|some| (place, job, some.to_vec())).collect::<Vec<_>>()
+                all.chunks(JOBS_PER_CALL).map(|some| (place, job, some.to_vec())).collect::<Vec<_>>()
             })
             .collect();
         let mut rest = parts.as_slice();
@@ -29,7 +29,7 @@ impl Inner {
             let mut held = 0;
             let fits = |(_, _, some): &&(usize, &NewJob, Vec<_>)| {
                 held += some.len();
-                held <= MOST
+                held <= JOBS_PER_CALL
             };
             let (now, later) = rest.split_at(rest.iter().take_while(fits).count().max(1));
             let mut call = self.call(&FUNCTION);

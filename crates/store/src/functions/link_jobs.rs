@@ -8,9 +8,9 @@ use crate::{Error, Inner};
 const FUNCTION: Function = Function("link_jobs");
 
 /// The approximate number of jobs that one call links, and the least number of calls.
-const MOST: (usize, usize) = (48, 100);
+const JOBS_PER_CALL_AND_MIN_CALLS: (usize, usize) = (48, 100);
 /// The pause after a failed call.
-const PAUSE: Duration = Duration::from_millis(50);
+const RETRY_DELAY: Duration = Duration::from_millis(50);
 
 impl Inner {
     /// Makes the jobs of a created group visible, and enters them into the lists of the jobs that they wait for. The releaser does what is
@@ -22,9 +22,9 @@ impl Inner {
             loop {
                 match self.link_some(&last).await {
                     Ok(0) => return Ok(()),
-                    Ok(1) if calls >= MOST.1 => return Ok(()),
+                    Ok(1) if calls >= JOBS_PER_CALL_AND_MIN_CALLS.1 => return Ok(()),
                     Ok(_) => calls += 1,
-                    Err(_) => tokio::time::sleep(PAUSE).await,
+                    Err(_) => tokio::time::sleep(RETRY_DELAY).await,
                 }
             }
         };
@@ -34,7 +34,7 @@ impl Inner {
     /// Links a part of some groups. Returns 2 if the staged group is not linked yet, 1 if more is left to do.
     pub(super) async fn link_some(&self, staged: &str) -> Result<u8, Error> {
         let mut call = self.call(&FUNCTION);
-        call.arg(MOST.0).arg(staged);
+        call.arg(JOBS_PER_CALL_AND_MIN_CALLS.0).arg(staged);
         self.commands.function(&call).await
     }
 }

@@ -147,7 +147,7 @@ pub use start::Started;
 pub(super) use start::start_batch;
 pub use stop::Stopping;
 pub use tend_messages::Tended;
-pub(super) use wait::READERS;
+pub(super) use wait::MAX_LONG_READERS;
 
 use super::error::Error;
 

@@ -2,7 +2,7 @@ use redis::Pipeline;
 
 use crate::Error;
 use crate::codec::Text;
-use crate::contexts::{Databases, TOGETHER, answered, in_database};
+use crate::contexts::{DATABASES_PER_PIPELINE, Databases, answered, in_database};
 use crate::fcall::{Function, list};
 use hero_model::{ContextId, Timestamp};
 
@@ -26,7 +26,7 @@ impl Databases {
     /// A context that cannot be read has an error.
     pub async fn pending(&self, ids: &[ContextId], queues: &[String]) -> Result<Vec<(ContextId, Result<Pending, Error>)>, Error> {
         let mut pending = Vec::with_capacity(ids.len());
-        for part in ids.chunks(TOGETHER) {
+        for part in ids.chunks(DATABASES_PER_PIPELINE) {
             let mut pipeline = Pipeline::new();
             for id in part {
                 self.choose(&mut pipeline, *id);

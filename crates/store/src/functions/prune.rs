@@ -7,7 +7,7 @@ use crate::views::Maintenance;
 const FUNCTION: Function = Function("prune");
 
 /// The number of ids that one call checks.
-const CHUNK: usize = 256;
+const IDS_PER_CALL: usize = 256;
 
 /// The position of a walk through the index of an hour. It begins with the default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Maintenance<'_> {
     /// list.
     pub async fn prune(self, hour: &str, at: Pruning) -> Result<Option<Pruning>, Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(self.0.keys.index_of_hour(hour)).arg(if at.moves { "move" } else { "look" }).arg(at.from).arg(CHUNK);
+        call.arg(self.0.keys.index_of_hour(hour)).arg(if at.moves { "move" } else { "look" }).arg(at.from).arg(IDS_PER_CALL);
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
         let number = |at: usize| answer.get(at).and_then(Text::parse::<usize>);
         let (from, gone) = (number(1).unwrap_or(0), at.gone + number(2).unwrap_or(0));

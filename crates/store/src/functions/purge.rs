@@ -4,7 +4,7 @@ use crate::views::Contexts;
 
 const FUNCTION: Function = Function("purge");
 /// The number of keys that one call deletes.
-const TOGETHER: usize = 500;
+const KEYS_PER_CALL: usize = 500;
 
 impl Contexts<'_> {
     /// Deletes a part of the remaining keys of this context, which is being deleted: about a thousand keys after `cursor`. Returns the
@@ -15,7 +15,7 @@ impl Contexts<'_> {
         let (next, keys) = self.0.scan_step(cursor, &format!("{}*", self.0.keys.prefix().replace(['[', ']', '?', '*', '\\'], "?"))).await?;
         let own: Vec<String> = keys.into_iter().filter(|key| self.0.keys.is_own(key)).collect();
         let mut gone = 0;
-        for part in own.chunks(TOGETHER) {
+        for part in own.chunks(KEYS_PER_CALL) {
             let mut call = self.0.call(&FUNCTION);
             call.arg(part);
             gone += u64::try_from(self.0.commands.function::<i64>(&call).await?).unwrap_or(0);

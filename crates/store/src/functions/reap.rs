@@ -20,9 +20,9 @@ pub struct Lost {
 }
 
 /// The number of texts before those of the jobs.
-const HEAD: usize = 3;
+const HEAD_TEXTS: usize = 3;
 /// The number of texts for each job.
-const OF_ONE: usize = 4;
+const TEXTS_PER_JOB: usize = 4;
 
 impl Queues<'_> {
     /// Returns jobs whose lease has ended to their queue, and checks jobs in queues and with foreign actors, at most `limit` of each.
@@ -52,9 +52,9 @@ impl Queues<'_> {
         if looked > 0 {
             self.0.releases.notify_one();
         }
-        self.0.wake_ups.wake_all(answer.iter().skip(HEAD + taken * OF_ONE).filter_map(|text| text.0.as_ref()));
+        self.0.wake_ups.wake_all(answer.iter().skip(HEAD_TEXTS + taken * TEXTS_PER_JOB).filter_map(|text| text.0.as_ref()));
         let text = |text: &Text| text.0.as_deref().unwrap_or_default().to_owned();
-        let lost = answer.get(HEAD..).unwrap_or_default().chunks_exact(OF_ONE).take(taken).map(|one| Lost {
+        let lost = answer.get(HEAD_TEXTS..).unwrap_or_default().chunks_exact(TEXTS_PER_JOB).take(taken).map(|one| Lost {
             job: text(&one[0]),
             attempt: one[1].parse().unwrap_or_default(),
             actor: text(&one[2]),

@@ -11,7 +11,7 @@ use crate::{Error, Registration};
 const FUNCTION: Function = Function("recover");
 
 /// The approximate number of leases that one call checks.
-const CHUNK: usize = 256;
+const LEASES_PER_CALL: usize = 256;
 
 /// The findings about earlier incarnations of actors.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Queues<'_> {
         let (mut recovered, mut others, mut from) = (Recovered::default(), BTreeSet::new(), 0_u64);
         loop {
             let mut call = self.0.call(&FUNCTION);
-            call.arg(from).arg(CHUNK).arg(registrations.len());
+            call.arg(from).arg(LEASES_PER_CALL).arg(registrations.len());
             for registration in registrations {
                 call.arg(registration.to_string());
             }

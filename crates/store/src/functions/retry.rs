@@ -8,7 +8,7 @@ use hero_model::{JobId, Status};
 const FUNCTION: Function = Function("retry");
 
 /// The most relations that are followed at once; a retry with more waits in line.
-const FEW: u32 = 50;
+const MAX_RELATIONS_AT_ONCE: u32 = 50;
 /// The name under which all retries wait in line, because their callers are not known here.
 const RETRIES: &str = "retry_job";
 
@@ -40,7 +40,7 @@ pub enum Retried {
 impl Jobs<'_> {
     /// Runs a job again that has ended. Its attempts continue their count; its failures and crashes start from zero.
     pub async fn retry(self, job: &JobId) -> Result<Retried, Error> {
-        let answer = self.try_retry(job, Some(FEW)).await?;
+        let answer = self.try_retry(job, Some(MAX_RELATIONS_AT_ONCE)).await?;
         let more = answer.first().is_some_and(|word| word.0.as_deref() == Some("more"));
         let answer = if more { self.0.relation_budget.in_turn(RETRIES, self.try_retry(job, None)).await? } else { Some(answer) };
         let Some(answer) = answer else { return Ok(Retried::Busy) };

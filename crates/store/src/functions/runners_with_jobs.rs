@@ -9,13 +9,13 @@ use hero_model::{Runner, RunnerId, ScriptType};
 const FUNCTION: Function = Function("runners_with_jobs");
 
 /// The number of runners that one call checks, which takes two milliseconds.
-const TOGETHER: usize = 500;
+const RUNNERS_PER_CALL: usize = 500;
 
 impl Runners<'_> {
     /// Returns those of these runners that have jobs in their queues.
     pub async fn with_jobs(self, runners: &[Runner]) -> Result<BTreeSet<RunnerId>, Error> {
         let mut waiting = BTreeSet::new();
-        for part in runners.chunks(TOGETHER) {
+        for part in runners.chunks(RUNNERS_PER_CALL) {
             let mut of_types: BTreeMap<&ScriptType, Vec<String>> = BTreeMap::new();
             for runner in part {
                 of_types.entry(&runner.script_type).or_default().push(runner.runner_id.to_string());

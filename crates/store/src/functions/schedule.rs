@@ -9,7 +9,7 @@ use hero_model::{JobSpec, ScheduleId, ScheduleSpec, Timestamp};
 const FUNCTION: Function = Function("schedule");
 
 /// The most schedules of a context.
-const MOST: usize = 10_000;
+const MAX_SCHEDULES: usize = 10_000;
 
 /// The result of storing a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,14 +37,14 @@ impl Schedules<'_> {
         first: Timestamp,
     ) -> Result<Scheduling, Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(id.as_str()).arg(first.as_millis()).arg(MOST).arg(json(spec)).arg(created_at.to_string());
+        call.arg(id.as_str()).arg(first.as_millis()).arg(MAX_SCHEDULES).arg(json(spec)).arg(created_at.to_string());
         let [key, of_params] = digests(asked).unwrap_or_default();
         call.arg(key).arg(of_params).arg(self.0.look());
         let answer = self.0.commands.function::<Vec<Text>>(&call).await?;
         match answer.first().and_then(|word| word.0.as_deref()) {
             Some("created") => Ok(Scheduling::Created),
             Some("exists") => Ok(Scheduling::Exists),
-            Some("full") => Ok(Scheduling::Full(MOST)),
+            Some("full") => Ok(Scheduling::Full(MAX_SCHEDULES)),
             _ => known(&answer)?.ok_or_else(|| unexpected("schedule", &answer)),
         }
     }

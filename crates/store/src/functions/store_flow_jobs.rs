@@ -9,7 +9,7 @@ use hero_model::FlowId;
 const FUNCTION: Function = Function("store_flow_jobs");
 
 /// The number of jobs, and the approximate number of bytes, that one call stores.
-const AT_ONCE: (usize, usize) = (64, 256 * 1024);
+const JOBS_AND_BYTES_PER_CALL: (usize, usize) = (64, 256 * 1024);
 
 impl Flows<'_> {
     /// Stores the hashes of the jobs of a new flow, in the runner layout. Returns false if the creation of the flow was given up.
@@ -27,7 +27,7 @@ impl Flows<'_> {
         let mut places = (0..new.jobs.len().min(numbers.len())).peekable();
         while places.peek().is_some() {
             let (mut some, mut bytes) = (Vec::new(), 0);
-            while let Some(place) = places.next_if(|_| some.len() < AT_ONCE.0 && bytes < AT_ONCE.1) {
+            while let Some(place) = places.next_if(|_| some.len() < JOBS_AND_BYTES_PER_CALL.0 && bytes < JOBS_AND_BYTES_PER_CALL.1) {
                 let job = &new.jobs[place];
                 let prerequisites = json(&job.waits_for.iter().filter_map(key).collect::<Vec<String>>());
                 let dependents = json(&dependents[place]);

@@ -13,15 +13,15 @@ use hero_service::away;
 const FUNCTION: Function = Function("summary");
 
 /// The most jobs that one call reads.
-const CHUNK: usize = 128;
+const MAX_JOBS_PER_CALL: usize = 128;
 /// After this many bytes, a call reads no further job.
-const BYTES: usize = 256 * 1024;
+const MAX_BYTES_PER_CALL: usize = 256 * 1024;
 /// The longest value in a summary.
-const SUMMARY: usize = 1024;
+const MAX_VALUE_BYTES: usize = 1024;
 impl Jobs<'_> {
     /// Returns the first of these jobs, at least one, as lists show them: without long values, which `truncated` names.
     pub(crate) async fn summaries(self, jobs: &[JobId]) -> Result<Vec<Option<Job>>, Error> {
-        Ok(self.read(jobs, &SHOWN, SUMMARY, BYTES).await?.0)
+        Ok(self.read(jobs, &SHOWN, MAX_VALUE_BYTES, MAX_BYTES_PER_CALL).await?.0)
     }
 
     /// Returns a few fields of these jobs. Other fields, and values that are longer than `longest`, count as unset.
@@ -35,7 +35,7 @@ impl Jobs<'_> {
 
     /// Like [`Self::parts`], but returns only the first of these jobs, at least one, and the number of bytes read.
     pub(crate) async fn first_parts(self, jobs: &[JobId], fields: &[&str], longest: usize) -> Result<(Vec<Option<Job>>, usize), Error> {
-        self.read(jobs, fields, longest, BYTES.max(longest)).await
+        self.read(jobs, fields, longest, MAX_BYTES_PER_CALL.max(longest)).await
     }
 
     /// Returns a job whose values have at most this many bytes; for a larger job, the number of its bytes.
@@ -56,7 +56,7 @@ impl Jobs<'_> {
     }
 
     async fn read(self, jobs: &[JobId], fields: &[&str], short: usize, most: usize) -> Result<(Vec<Option<Job>>, usize), Error> {
-        let jobs = &jobs[..jobs.len().min(CHUNK)];
+        let jobs = &jobs[..jobs.len().min(MAX_JOBS_PER_CALL)];
         if jobs.is_empty() {
             return Ok((Vec::new(), 0));
         }

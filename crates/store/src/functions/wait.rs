@@ -17,20 +17,20 @@ fn seen(job: &JobId, answer: Vec<Text>) -> JobView {
 }
 
 /// The number of values of a job in an answer.
-const FIELDS: usize = 14;
+const FIELDS_PER_JOB: usize = 14;
 
 /// Longer outputs are read by only a few readers at once, because they would pile up here and in Redis.
-const LONG: usize = 64 * 1024;
+const LONG_OUTPUT_BYTES: usize = 64 * 1024;
 /// The number of these readers.
-pub(crate) const READERS: usize = 4;
+pub(crate) const MAX_LONG_READERS: usize = 4;
 /// The most concurrent calls of [`Jobs::look`].
-const AT_ONCE: usize = 256;
+const MAX_CONCURRENT_LOOKS: usize = 256;
 
 impl Jobs<'_> {
     /// Returns the end of a job, if it has ended. If not, this server is notified when it ends.
     pub async fn wait(self, job: &JobId) -> Result<JobView, Error> {
-        let answer: Vec<Text> = self.0.commands.function(&self.call_to_look(job, "", LONG)).await?;
-        if answer.last().is_some_and(|last| answer.len() > FIELDS && last.0.as_deref() == Some("new")) {
+        let answer: Vec<Text> = self.0.commands.function(&self.call_to_look(job, "", LONG_OUTPUT_BYTES)).await?;
+        if answer.last().is_some_and(|last| answer.len() > FIELDS_PER_JOB && last.0.as_deref() == Some("new")) {
             Maintenance(self.0).discover(std::slice::from_ref(job)).await?;
         }
         Ok(seen(job, answer))
@@ -38,7 +38,7 @@ impl Jobs<'_> {
 
     /// Returns the end of a job, if it has ended.
     pub async fn look(self, job: &JobId) -> Result<JobView, Error> {
-        Ok(seen(job, self.0.commands.function(&self.call_to_look(job, "only look", LONG)).await?))
+        Ok(seen(job, self.0.commands.function(&self.call_to_look(job, "only look", LONG_OUTPUT_BYTES)).await?))
     }
 
     /// Returns the status of a job, or nothing if there is none.
@@ -90,7 +90,7 @@ impl Jobs<'_> {
     }
 
     async fn look_at_all(self, jobs: &[JobId]) -> Result<Vec<JobView>, Error> {
-        stream::iter(jobs.to_vec()).map(|job| async move { self.look(&job).await }).buffered(AT_ONCE).try_collect().await
+        stream::iter(jobs.to_vec()).map(|job| async move { self.look(&job).await }).buffered(MAX_CONCURRENT_LOOKS).try_collect().await
     }
 
     /// Tells the waiters in this process about the end of a job, as its hash has it. The sweeper makes up for a failure.

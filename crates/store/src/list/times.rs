@@ -9,9 +9,9 @@ use hero_model::{JobFilter, Timestamp};
 
 /// The largest disorder of jobs in an index that is not recorded, in ms: servers of another version used their own clocks, and smaller
 /// offsets of foreign jobs are not recorded.
-const NEAR: i64 = 2000;
+const TOLERATED_DISORDER_MILLIS: i64 = 2000;
 /// An hour in milliseconds.
-const HOUR: i64 = 3_600_000;
+const HOUR_MILLIS: i64 = 3_600_000;
 
 /// The times when jobs within the bounds of a filter entered the index, in milliseconds.
 ///
@@ -55,8 +55,8 @@ impl Times {
     }
 
     fn wide(&self, (ahead, behind): (i64, i64)) -> RangeInclusive<i64> {
-        let start = self.since.map_or(i64::MIN, |since| since.saturating_sub(ahead).saturating_sub(NEAR));
-        start..=self.until.map_or(i64::MAX, |until| until.saturating_add(behind).saturating_add(NEAR))
+        let start = self.since.map_or(i64::MIN, |since| since.saturating_sub(ahead).saturating_sub(TOLERATED_DISORDER_MILLIS));
+        start..=self.until.map_or(i64::MAX, |until| until.saturating_add(behind).saturating_add(TOLERATED_DISORDER_MILLIS))
     }
 
     /// Returns the times in the index of an hour.
@@ -72,12 +72,12 @@ impl Times {
     /// Whether any of the times are in an hour.
     pub(super) fn reach(&self, hour: &str) -> bool {
         let times = self.within(hour);
-        start_of(hour).is_none_or(|start| start <= *times.end() && start + HOUR >= *times.start())
+        start_of(hour).is_none_or(|start| start <= *times.end() && start + HOUR_MILLIS >= *times.start())
     }
 
     /// Whether the last of the times is in an hour.
     pub(super) fn end_in(&self, hour: &str) -> bool {
-        start_of(hour).is_some_and(|start| start + HOUR > *self.within(hour).end())
+        start_of(hour).is_some_and(|start| start + HOUR_MILLIS > *self.within(hour).end())
     }
 }
 
@@ -106,10 +106,14 @@ mod tests {
         assert_eq!(reached(&times), [10, 11, 12]);
         assert!(times.end_in("2026112112") && !times.end_in("2026112111"));
         // The first job was seen two hours after its creation; the second one had a clock two hours fast.
-        times.offsets.insert("2026112114".into(), (0, 2 * HOUR));
-        times.offsets.insert("2026112109".into(), (2 * HOUR, 0));
+        times.offsets.insert("2026112114".into(), (0, 2 * HOUR_MILLIS));
+        times.offsets.insert("2026112109".into(), (2 * HOUR_MILLIS, 0));
         assert_eq!(reached(&times), [9, 10, 11, 12, 14]);
-        assert_eq!(times.everywhere(), times.since.unwrap() - 2 * HOUR - NEAR..=times.until.unwrap() + 2 * HOUR + NEAR);
+        assert_eq!(
+            times.everywhere(),
+            times.since.unwrap() - 2 * HOUR_MILLIS - TOLERATED_DISORDER_MILLIS
+                ..=times.until.unwrap() + 2 * HOUR_MILLIS + TOLERATED_DISORDER_MILLIS
+        );
         // An absurd offset covers all times.
         times.offsets.insert("2026112108".into(), (100_000_000_000_000, 0));
         assert!(times.reach("2026112108"));

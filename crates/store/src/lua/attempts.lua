@@ -4,7 +4,7 @@ local try = commands.try
 local attempts = {}
 
 -- The number of attempts that are kept (the newest ones), and the maximum size of an error message in one, bytes.
-local MOST, LONGEST = 16, 1024
+local MAX_ATTEMPTS, MAX_ERROR_BYTES = 16, 1024
 -- The maximum size of one as JSON, in which a character may take six bytes, and of all together, bytes.
 local LONGEST_LINE, LONGEST_OF_ALL = 4096, 65536
 -- The number of log lines that are kept, and the time for which the log of a vanished job is kept, s; as in log.rs.
@@ -25,7 +25,7 @@ end
 local function log(id, attempt, message, line, column, rest)
   local place = ''
   if line and line ~= '' then place = ' (line ' .. line .. (column and column ~= '' and ', column ' .. column or '') .. ')' end
-  local text = 'attempt ' .. attempt .. ' failed: ' .. cut(message, LONGEST) .. place .. rest
+  local text = 'attempt ' .. attempt .. ' failed: ' .. cut(message, MAX_ERROR_BYTES) .. place .. rest
   if try('XADD', keys.log(id), 'MAXLEN', '~', LOG_LINES, '*', 'level', 'error', 'text', text) then
     redis.call('EXPIRE', keys.log(id), LOG_SECONDS)
   end
@@ -34,7 +34,7 @@ end
 -- An attempt as a line of JSON. The message is cut until the line is short enough. Without a message, only a foreign
 -- program can have made it long.
 local function line_of(number, one)
-  local message, longest = one.error, LONGEST
+  local message, longest = one.error, MAX_ERROR_BYTES
   local text = values.json(one)
   while text and #text > LONGEST_LINE - 64 and longest > 16 do
     longest = math.floor(longest / 2)
@@ -69,7 +69,7 @@ function attempts.keep(id, attempt, status, death, was_last)
   else
     one.usage = some(job.usage)
     if status == 'error' then
-      one.error, one.error_kind = cut(job.error or '', LONGEST), some(job.error_kind)
+      one.error, one.error_kind = cut(job.error or '', MAX_ERROR_BYTES), some(job.error_kind)
       one.error_line, one.error_column, one.error_limit = some(job.error_line), some(job.error_column), some(job.error_limit)
     end
   end
@@ -77,7 +77,7 @@ function attempts.keep(id, attempt, status, death, was_last)
   if not line then return end
   known = known .. line
   local _, many = string.gsub(known, '\n', '')
-  while many > MOST or #known > LONGEST_OF_ALL do
+  while many > MAX_ATTEMPTS or #known > LONGEST_OF_ALL do
     known, many = string.match(known, '^[^\n]*\n(.*)$') or '', many - 1
   end
   redis.call('HSET', keys.job(id), 'attempts', known)

@@ -8,13 +8,13 @@ local try = commands.try
 local awaited = {}
 
 -- The maximum number of prerequisites of a job, and the maximum size of the text that names them, bytes.
-local MOST, LONGEST = 1000, 65536
+local MAX_PREREQUISITES, MAX_TEXT_BYTES = 1000, 65536
 -- The number of prerequisites that a call checks, and that it follows to find a job that would wait for itself; the
 -- number that a check looks at in one job at least, and where only few jobs wait.
 local A_CALL, A_WALK, A_LOOK, WHERE_FEW = 1000, 2000, 64, 4096
 -- The time between two checks of a waiting job, ms. Where very many jobs wait, they are checked as often as takes about
 -- a tenth of the time: the time of each check, and of each prerequisite in it, ms.
-local PAUSE, OF_A_LOOK, OF_EACH = 1000, 0.2, 0.03
+local CHECK_INTERVAL_MILLIS, OF_A_LOOK, OF_EACH = 1000, 0.2, 0.03
 -- The maximum time between two checks, ms. A job that seems to wait for longer was checked before the clock of Redis
 -- was set back.
 awaited.LONGEST_PAUSE = 60000
@@ -36,7 +36,7 @@ end
 -- The text that names the prerequisites of a job. Nil: it is too long.
 local function list_of(element)
   local key = keys.prefix .. element
-  if (try('HSTRLEN', key, 'prerequisites') or 0) > LONGEST then return nil end
+  if (try('HSTRLEN', key, 'prerequisites') or 0) > MAX_TEXT_BYTES then return nil end
   return try('HGET', key, 'prerequisites') or ''
 end
 
@@ -55,7 +55,7 @@ local function refuse(list, element)
     local name, behind = name_at(list, at, element)
     if not name then return nil end
     many, at = many + 1, behind
-    if many > MOST then return 'it names more than ' .. MOST .. ' prerequisites' end
+    if many > MAX_PREREQUISITES then return 'it names more than ' .. MAX_PREREQUISITES .. ' prerequisites' end
     if #name > 128 or not string.find(name, ELEMENT) then
       return 'its prerequisites cannot be read: a JSON list of jobs such as "job:12:7" is expected'
     end
@@ -107,13 +107,13 @@ end
 -- Makes the jobs that a job names as its dependents wait for it, unless somebody has taken them already.
 local function have_wait(element)
   local key = keys.prefix .. element
-  if (try('HSTRLEN', key, 'dependends') or 0) > LONGEST then return end
+  if (try('HSTRLEN', key, 'dependends') or 0) > MAX_TEXT_BYTES then return end
   local many = 0
   for number in string.gmatch(try('HGET', key, 'dependends') or '', '%d+') do
     local other = string.match(element, '^job:%d+:') .. number
     local theirs = keys.prefix .. other
     many = many + 1
-    if many > MOST or #number > 10 then return end
+    if many > MAX_PREREQUISITES or #number > 10 then return end
     local status = try('HGET', theirs, 'status')
     local waits = status == '' or status == 'dispatched' or status == 'waiting_for_prerequisites'
     if waits and other ~= element and not jobs.exists(layouts.id_of(theirs)) then
@@ -150,7 +150,7 @@ end
 -- 'waits' and the time until the next check, ms; 'again' (this call has no room for it); or 'fails' and the reason.
 function awaited.look(element, job, call)
   local list = list_of(element)
-  if not list then return 'fails', 'its prerequisites have more than ' .. LONGEST .. ' bytes' end
+  if not list then return 'fails', 'its prerequisites have more than ' .. MAX_TEXT_BYTES .. ' bytes' end
   local is_new = not job.waits_at
   if is_new then
     have_wait(element)
@@ -195,7 +195,7 @@ function awaited.look(element, job, call)
   end
   since = not is_found and (since or missing and request.now) or nil
   note(element, job, is_round and '1 0 0' or at .. (open and ' 1' or ' 0') .. (missing and ' 1' or ' 0'), since and values.digits(since))
-  local pause = math.max(PAUSE, math.floor(waiting * (OF_A_LOOK + OF_EACH * looked)))
+  local pause = math.max(CHECK_INTERVAL_MILLIS, math.floor(waiting * (OF_A_LOOK + OF_EACH * looked)))
   return 'waits', math.min(pause, awaited.LONGEST_PAUSE)
 end
 

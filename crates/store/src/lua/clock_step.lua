@@ -14,7 +14,7 @@ local clock_step = {}
 -- The minimum size of a backward step, ms: a well-kept clock stays below it.
 local A_LITTLE = 1000
 -- The number of leases that a call ends sooner, and the number of entries that it checks.
-local MOST_LEASES, LOOKED_AT = 10000, 64
+local MOST_LEASES, MAX_ENTRIES_CHECKED = 10000, 64
 -- The time for which the note is kept, s. Without a note, nobody has checked for long.
 local KEPT = 86400
 -- The time within which a queued job is checked again, ms.
@@ -78,7 +78,7 @@ function clock_step.tend(look, lease)
   end
   local walk = WALKS[look.walk]
   if not walk then return end
-  local cursor, entries = unpack(try('ZSCAN', keys[walk.set], look.cursor, 'COUNT', LOOKED_AT) or { '0', {} })
+  local cursor, entries = unpack(try('ZSCAN', keys[walk.set], look.cursor, 'COUNT', MAX_ENTRIES_CHECKED) or { '0', {} })
   for at = 1, #entries, 2 do walk.look_at(entries[at], tonumber(entries[at + 1]), look.back) end
   look.is_news, look.cursor = true, cursor
   if cursor == '0' then look.walk = WALKS[look.walk + 1] and look.walk + 1 end

@@ -14,7 +14,7 @@ flows.MOST_JOBS, flows.OPEN_SECONDS, flows.CREATED_SECONDS, flows.KEPT_SECONDS =
 local A_ROUND, AT_ONCE = 64, 192
 -- The maximum size of one output and of all together in the result of a flow, and the size after which a round ends,
 -- bytes.
-local LONGEST, LONGEST_TOGETHER, LONGEST_ROUND = 65536, 1048576, 262144
+local MAX_OUTPUT_BYTES, LONGEST_TOGETHER, LONGEST_ROUND = 65536, 1048576, 262144
 -- The extra time for which the first jobs of a flow are kept, s, where its end takes more than a round.
 local SPARE = 60
 -- The minimum time between two ends of a flow that takes more than a round, ms: somebody may run a job of it again and
@@ -127,7 +127,7 @@ local function gather(number, of_jobs, gathered, retention, seconds)
       local job = keys.job(id)
       if name and jobs.status(id) == 'finished' then
         local size = try('HSTRLEN', job, 'output') or 0
-        if size <= LONGEST and gathered.bytes + size <= LONGEST_TOGETHER then
+        if size <= MAX_OUTPUT_BYTES and gathered.bytes + size <= LONGEST_TOGETHER then
           gathered.any, parts[#parts + 1] = '1', cjson.encode(name) .. ':' .. cjson.encode(try('HGET', job, 'output') or '')
           gathered.bytes = gathered.bytes + size
         else

@@ -22,7 +22,7 @@ local MOST_TAKEN = 250
 local LET_GO = 64
 -- The maximum number of ids in a line, and the maximum size of a text, bytes. Longer ones of other programs are cut, or
 -- left out.
-local MOST_IN_LINE, LONGEST = 64, 65536
+local MOST_IN_LINE, MAX_TEXT_BYTES = 64, 65536
 -- The maximum number of groups that are staged at a time in a context.
 local MOST_STAGED = 64
 -- The maximum number of created groups with remaining work, all of which are read.
@@ -139,7 +139,7 @@ function links.enter_some(most)
     local text, created = try('LINDEX', keys.lines(group), 0), {}
     -- A text and a line count, too.
     done = done + 1
-    for line in string.gmatch(text and #text <= LONGEST and text or '', '[^\n]+') do
+    for line in string.gmatch(text and #text <= MAX_TEXT_BYTES and text or '', '[^\n]+') do
       done = done + 1
       if string.sub(line, 1, 8) == 'created ' then created[#created + 1] = line else done = done + enter(line) end
     end
@@ -191,7 +191,7 @@ local function let_go_some(group)
   while done < LET_GO do
     local line = try('LINDEX', held, 0)
     if not line then return false end
-    local other, ids = string.match(#line <= LONGEST and line or '', '^(%S+) (.*)$')
+    local other, ids = string.match(#line <= MAX_TEXT_BYTES and line or '', '^(%S+) (.*)$')
     local many = 0
     for id in string.gmatch(ids or '', '%S+') do
       if values.is_uuid(id) then relations.let_go(id, other, group) end

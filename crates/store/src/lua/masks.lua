@@ -8,7 +8,7 @@ local MASKED, SHORTEST, LONG, MOST = '***', 3, 8, 256
 -- The variable with the names of those that are no secrets, separated by commas or spaces.
 local PLAIN = 'HERO_PLAIN'
 -- A larger environment, bytes, is not read for each line.
-local LONGEST = 1048576
+local MAX_VARIABLES_BYTES = 1048576
 -- The number of lines of a value that are masked one by one.
 local MOST_LINES = 500
 
@@ -114,7 +114,7 @@ end
 -- A text without the values of env_vars. If there are too many to search for, the whole text is replaced.
 function masks.apply(text, env_vars)
   if not env_vars or env_vars == '{}' then return text end
-  local secrets = #env_vars <= LONGEST and secrets_of(env_vars)
+  local secrets = #env_vars <= MAX_VARIABLES_BYTES and secrets_of(env_vars)
   local found = secrets and found_in(text, secrets)
   return found and without(text, found) or MASKED
 end

@@ -3,7 +3,7 @@ local try, insist = commands.try, commands.insist
 local message_jobs = {}
 
 -- The maximum number of jobs in the queue of a runner; and the time for which one is kept, s.
-local MOST_QUEUED, KEPT = 100000, 604800
+local MOST_QUEUED, RETENTION_SECONDS = 100000, 604800
 
 -- Reads jobs from the arguments: their number, each: caller · number · script type · number of fields, each: name · value.
 function message_jobs.take_jobs()
@@ -80,7 +80,7 @@ function message_jobs.make_jobs(element, list, numbers, per_second)
     redis.call('HSET', key, 'id', number, 'caller_id', job.caller, 'context_id', keys.context, unpack(fields))
     redis.call('HSET', key, 'result', '{}', 'created_at', now, 'updated_at', now, 'status', 'dispatched', 'message', element,
       'origin_id', job.number)
-    redis.call('EXPIRE', key, KEPT)
+    redis.call('EXPIRE', key, RETENTION_SECONDS)
     local name = 'job:' .. job.caller .. ':' .. number
     insist('ZADD', keys.answers, values.digits(request.now + 1000), name)
     redis.call('LPUSH', keys.runner_queue(job.script_type), name)

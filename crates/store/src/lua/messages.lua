@@ -12,7 +12,7 @@ messages.MOST_OUT, messages.MOST_ANSWERS, messages.MOST_IN = 10000, 10000, 10000
 messages.MOST_LOGS, messages.LONGEST_LOG = 100, 1024
 -- The number of nodes whose messages in hand are read; and the number of awaited results that are checked for stale
 -- ones.
-local MOST_NODES, LOOKED_AT = 16, 64
+local MOST_NODES, MAX_RESULTS_CHECKED = 16, 64
 -- The maximum number of stops that wait to be told, which runners share; the maximum number of one runner, and the time
 -- for which they are kept, s.
 local MOST_STOPS, MOST_STOPS_OF_RUNNER, STOPS_KEPT = 10000, 2500, 90000
@@ -23,13 +23,13 @@ local MOST_TOLD, TOLD_OF_RUNNER, TOLD_AGAIN = 8, 16, 20000
 messages.LONGEST_REST = 60000
 local LONGEST_REST = messages.LONGEST_REST
 -- The time for which a message is kept after its timeout, s; and the default timeout, s.
-local KEPT, TIME = 604800, 3600
+local RETENTION_SECONDS, TIME = 604800, 3600
 -- The statuses of a message; the maximum number of each that are listed, the number that leave a list in a call, and
 -- the time for which an unchanged list is kept, s.
 local STATUSES = { 'dispatched', 'acknowledged', 'processed', 'error' }
 local MOST_LISTED, MOST_UNLISTED, LISTED = 10000, 64, 3456000
 -- The maximum time of a message, s.
-local LONGEST = 31536000
+local MAX_SECONDS = 31536000
 -- The time after its `timeout_ack` at which a message ends that nobody has in hand to say so, s.
 local LATER = 15
 -- The owner of the leases of jobs that are away: their messages, and no process.
@@ -50,7 +50,7 @@ end
 function messages.key(element) return keys.prefix .. element end
 
 -- A time in seconds that somebody wrote, or `default` if it is invalid.
-function messages.seconds(text, default) return math.min(values.number(text, default), LONGEST) end
+function messages.seconds(text, default) return math.min(values.number(text, default), MAX_SECONDS) end
 
 -- Adds a line to the log of a message.
 function messages.log(key, text)
@@ -99,7 +99,7 @@ end
 function messages.keep(key)
   local timeout, result = unpack(try('HMGET', key, 'timeout', 'timeout_result') or {})
   local longest = math.max(messages.seconds(timeout, TIME), messages.seconds(result, TIME))
-  redis.call('EXPIRE', key, values.digits(math.ceil(longest) + KEPT))
+  redis.call('EXPIRE', key, values.digits(math.ceil(longest) + RETENTION_SECONDS))
 end
 
 -- The lists of the messages that nodes have in hand.
@@ -285,7 +285,7 @@ function messages.awaited_of(group, many)
   insist('ZREMRANGEBYSCORE', awaited, '-inf', request.now)
   local length = redis.call('ZCARD', awaited)
   if length < many then return length end
-  local last = redis.call('ZRANGE', awaited, -LOOKED_AT, -1)
+  local last = redis.call('ZRANGE', awaited, -MAX_RESULTS_CHECKED, -1)
   local known = try('ZMSCORE', keys.open_messages, unpack(last)) or {}
   for at, element in ipairs(last) do
     if not known[at] then length = length - redis.call('ZREM', awaited, element) end

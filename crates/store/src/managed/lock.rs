@@ -14,7 +14,7 @@ use crate::Error;
 /// The file in the data directory that its server keeps locked.
 const LOCK: &str = "hero.lock";
 /// The time to wait for the lock. A process that only checks the holder has it for a moment.
-const LOOK: Duration = Duration::from_millis(200);
+const LOCK_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Takes the data directory for this process, as long as the file is open.
 pub fn take(data: &Path) -> Result<File, Error> {
@@ -23,7 +23,7 @@ pub fn take(data: &Path) -> Result<File, Error> {
     let mut file = open(data, &path).map_err(failed)?;
     let began = Instant::now();
     while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-        if began.elapsed() >= LOOK {
+        if began.elapsed() >= LOCK_TIMEOUT {
             return Err(Error::Unsuitable(format!(
                 "{} belongs to a hero that runs (process {}); stop it, choose another --data, or share its Redis with \
                  --redis unix://{} --redis-password-file {}",

@@ -69,13 +69,13 @@ pub struct Managed {
 }
 
 /// The time in which a new child must answer, and then again and again while it reads its data.
-const START: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// A child that has not answered for this long is logged.
-const SILENT: Duration = Duration::from_secs(5);
+const LOG_SILENCE_AFTER: Duration = Duration::from_secs(5);
 /// The time that a child has at its end to flush its data.
-const END: Duration = Duration::from_secs(30);
+const END_TIMEOUT: Duration = Duration::from_secs(30);
 /// The pauses between restarts of a Redis that ended.
-const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
+const RESTART_BACKOFF: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
 /// The size at which the log of Redis is rotated.
 const LONGEST_LOG: u64 = 10 * 1024 * 1024;
 
@@ -136,7 +136,7 @@ impl Managed {
         let lock = lock::take(data)?;
         let secret = secret(data).map_err(|error| failed("cannot write the secret in", error))?;
         let program = program::find().await?;
-        let socket = Socket::find(data, END).await?;
+        let socket = Socket::find(data, END_TIMEOUT).await?;
         let endpoint = Endpoint { password: Some(secret.clone()), ..Endpoint::of_socket(socket.path()) };
         set_log_aside(&data.join("redis.log"));
 
@@ -151,7 +151,7 @@ impl Managed {
             socket: socket.path().to_owned(),
             lock: data.join("redis.lock"),
         };
-        let mut child = server.launch(END).await.map_err(|error| failed("cannot start a private Redis in", error))?;
+        let mut child = server.launch(END_TIMEOUT).await.map_err(|error| failed("cannot start a private Redis in", error))?;
         if let Err(error) = answers(&endpoint, &mut child, &data.join("redis.log")).await {
             let _ = child.start_kill();
             return Err(explain(error, &data.join("redis.log")));
@@ -246,7 +246,7 @@ impl Server {
             }
             loop {
                 tokio::select! {
-                    () = tokio::time::sleep(RESTART.wait(deaths, rand::random())) => {}
+                    () = tokio::time::sleep(RESTART_BACKOFF.wait(deaths, rand::random())) => {}
                     () = stop.cancelled() => return,
                 }
                 // The previous child is gone; only its forked processes may remain.
@@ -267,7 +267,7 @@ async fn end(mut child: Child) {
         // It may have just ended by itself, which is as good.
         let _ = kill_process(pid, Signal::TERM);
     }
-    if tokio::time::timeout(END, child.wait()).await.is_err() {
+    if tokio::time::timeout(END_TIMEOUT, child.wait()).await.is_err() {
         tracing::error!("the private Redis did not end in time and is killed; its append-only file is complete up to the last second");
         let _ = child.kill().await;
     }
@@ -319,19 +319,19 @@ async fn answers(endpoint: &Endpoint, child: &mut Child, log: &Path) -> Result<(
     let link = Link::new(endpoint.client(0)?)?;
     let reads = AtomicBool::new(false);
     let asking = async {
-        let mut until = Instant::now() + START;
+        let mut until = Instant::now() + START_TIMEOUT;
         loop {
             match info::check(&link).await {
                 Ok(_) => return Ok(()),
                 Err(error @ Error::Unsuitable(_)) => return Err(error),
                 // However large its file is, Redis must read it.
                 Err(error) if error.is_loading() => {
-                    until = Instant::now() + START;
+                    until = Instant::now() + START_TIMEOUT;
                     if !reads.swap(true, Ordering::Relaxed) {
                         tracing::info!("the private Redis reads its data");
                     }
                 }
-                Err(_) if Instant::now() >= until => return Err(Error::Deadline(START)),
+                Err(_) if Instant::now() >= until => return Err(Error::Deadline(START_TIMEOUT)),
                 Err(_) => {}
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -340,9 +340,9 @@ async fn answers(endpoint: &Endpoint, child: &mut Child, log: &Path) -> Result<(
     let pid = child.id();
     // A call without an answer returns late, so this separate task logs the silence.
     let saying = async {
-        tokio::time::sleep(SILENT).await;
+        tokio::time::sleep(LOG_SILENCE_AFTER).await;
         if !reads.load(Ordering::Relaxed) {
-            let (silent, most, log) = (SILENT.as_secs(), START.as_secs(), log.display());
+            let (silent, most, log) = (LOG_SILENCE_AFTER.as_secs(), START_TIMEOUT.as_secs(), log.display());
             tracing::warn!(pid, "the private Redis has not answered for {silent} s and is given up after {most} s; {log} may say why");
         }
         std::future::pending::<Infallible>().await

@@ -10,9 +10,9 @@ use tokio::process::Command;
 use crate::Error;
 
 /// The time in which a server must print its version. Another program may ignore `--version` and begin to serve.
-const ANSWER: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest output of a version.
-const LONGEST: u64 = 4096;
+const MAX_OUTPUT_BYTES: u64 = 4096;
 
 /// Finds a real redis-server or valkey-server on PATH. A Rust crate installs a toy of the same name.
 pub(super) async fn find() -> Result<PathBuf, Error> {
@@ -42,15 +42,15 @@ async fn ask(program: &Path) -> String {
         let mut said = Vec::new();
         let mut child = command.spawn()?;
         if let Some(out) = child.stdout.take() {
-            out.take(LONGEST).read_to_end(&mut said).await?;
+            out.take(MAX_OUTPUT_BYTES).read_to_end(&mut said).await?;
         }
         // A program that prints more is killed instead.
-        if (said.len() as u64) < LONGEST {
+        if (said.len() as u64) < MAX_OUTPUT_BYTES {
             child.wait().await?;
         }
         std::io::Result::Ok(said)
     };
-    let said = tokio::time::timeout(ANSWER, asking).await.ok().and_then(Result::ok).unwrap_or_default();
+    let said = tokio::time::timeout(ANSWER_TIMEOUT, asking).await.ok().and_then(Result::ok).unwrap_or_default();
     String::from_utf8_lossy(&said).trim().to_owned()
 }
 

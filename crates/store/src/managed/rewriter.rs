@@ -7,13 +7,13 @@ use crate::{Endpoint, Error};
 use hero_service::{self as service, Service};
 
 /// The interval at which the append-only file is compared with the data in memory.
-const PERIOD: Duration = Duration::from_secs(60);
+const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 /// A file shorter than this is never rewritten here.
-const SMALL: u64 = 64 << 20;
+const MIN_FILE_BYTES: u64 = 64 << 20;
 /// An idle Redis rewrites a file that is this many times as long as the data in memory.
-const TIMES: u64 = 2;
+const REWRITE_RATIO: u64 = 2;
 /// Redis counts as idle with fewer commands than this each second: the loops of an idle server send some.
-const REST: u64 = 500;
+const IDLE_COMMANDS_PER_SECOND: u64 = 500;
 
 /// Makes a private Redis rewrite its append-only file after load, while it is idle. Redis itself does so only when the file grows.
 pub(super) struct Rewriter {
@@ -40,8 +40,9 @@ fn is_due(info: &str) -> bool {
     else {
         return false;
     };
-    let is_busy = rate >= REST || value("aof_rewrite_in_progress") != Some(0) || value("rdb_bgsave_in_progress") != Some(0);
-    !is_busy && file >= SMALL && file >= data.saturating_mul(TIMES)
+    let is_busy =
+        rate >= IDLE_COMMANDS_PER_SECOND || value("aof_rewrite_in_progress") != Some(0) || value("rdb_bgsave_in_progress") != Some(0);
+    !is_busy && file >= MIN_FILE_BYTES && file >= data.saturating_mul(REWRITE_RATIO)
 }
 
 impl Service for Rewriter {
@@ -54,7 +55,7 @@ impl Service for Rewriter {
         if is_due(&info) {
             let _: redis::Value = self.link.call(&redis::cmd("BGREWRITEAOF")).await?;
         }
-        Ok(PERIOD)
+        Ok(CHECK_INTERVAL)
     }
 }
 

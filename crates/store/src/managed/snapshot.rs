@@ -12,9 +12,9 @@ use crate::connection::Link;
 use crate::{Endpoint, Error};
 
 /// The interval at which the end of the copy is checked.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The time in which Redis must begin: another copy, or the rewriting of its append-only file, must end first.
-const BEGIN: Duration = Duration::from_secs(30 * 60);
+const BEGIN_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// The file that Redis writes. The name cannot be changed while Redis runs.
 const DUMP: &str = "dump.rdb";
 
@@ -62,12 +62,12 @@ pub async fn snapshot(data: &Path) -> Result<Snapshot, Error> {
 }
 
 async fn save(link: &Link, path: &Path) -> Result<(), Error> {
-    let until = Instant::now() + BEGIN;
+    let until = Instant::now() + BEGIN_TIMEOUT;
     loop {
         // Redis refuses while it writes another file.
         match link.call::<redis::Value>(&redis::cmd("BGSAVE")).await {
             Ok(_) => break,
-            Err(Error::Redis(error)) if error.code() == Some("ERR") && Instant::now() < until => tokio::time::sleep(LOOK).await,
+            Err(Error::Redis(error)) if error.code() == Some("ERR") && Instant::now() < until => tokio::time::sleep(POLL_INTERVAL).await,
             Err(error) => return Err(error),
         }
     }
@@ -82,6 +82,6 @@ async fn save(link: &Link, path: &Path) -> Result<(), Error> {
                 _ => Err(Error::Unsuitable("Redis could not write the copy; its log, redis.log in the data directory, says why".into())),
             };
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::Error;
 
 /// The longest path used here. The system allows 107 bytes for a unix socket.
-const LONGEST: usize = 100;
+const MAX_PATH_BYTES: usize = 100;
 /// The prefix of the directories created here.
 const PREFIX: &str = "hero-";
 
@@ -35,7 +35,7 @@ impl Socket {
             }
             Err(_) => wait_for_previous_server(&known, patience).await?,
         }
-        if known.as_os_str().len() <= LONGEST {
+        if known.as_os_str().len() <= MAX_PATH_BYTES {
             return Ok(Self { path: known, elsewhere: None });
         }
         Self::elsewhere(known)

@@ -6,11 +6,11 @@ use tokio::net::TcpStream;
 use crate::support::{PATIENCE, Process};
 
 /// The number of concurrent requests: together they are below the budget of one address.
-const AT_ONCE: usize = 4;
+const CONCURRENT_REQUESTS: usize = 4;
 /// The largest request is 2 MB.
-const LARGE: usize = 2_000_000;
+const LARGE_REQUEST_BYTES: usize = 2_000_000;
 /// How much more memory the server may need for all of them: six times their bytes, and what an allocator keeps. As trees they would take 250 MB.
-const MOST: u64 = 140 << 20;
+const MAX_GROWTH_BYTES: u64 = 140 << 20;
 
 /// A line of a process's status, in bytes.
 fn memory(server: &Process, line: &str) -> u64 {
@@ -47,7 +47,7 @@ fn many(entry: impl Fn(usize) -> String) -> String {
     let mut text = String::new();
     for number in 0.. {
         let entry = entry(number);
-        if text.len() + entry.len() >= LARGE {
+        if text.len() + entry.len() >= LARGE_REQUEST_BYTES {
             break;
         }
         text.push_str(&entry);
@@ -77,13 +77,13 @@ async fn large_requests_take_few_times_their_bytes_whatever_is_in_them() {
         // The highest so far begins anew.
         std::fs::write(format!("/proc/{}/clear_refs", server.pid()), "5").unwrap();
         let before = memory(&server, "VmRSS");
-        let answers = futures_util::future::join_all((0..AT_ONCE).map(|_| post(&server, &body))).await;
+        let answers = futures_util::future::join_all((0..CONCURRENT_REQUESTS).map(|_| post(&server, &body))).await;
         // Where everything is slow, Redis may not take so much in the time that a call has. What it costs is the same.
         let as_expected = |text: &String| text.contains(answer) || text.contains(r#""code":1009"#);
         let other = answers.iter().find(|text| !as_expected(text));
         assert_eq!(other, None, "{what}");
         let more = memory(&server, "VmHWM").saturating_sub(before);
-        assert!(more < MOST, "{what}: {} MB of requests took {} MB", (AT_ONCE * body.len()) >> 20, more >> 20);
+        assert!(more < MAX_GROWTH_BYTES, "{what}: {} MB of requests took {} MB", (CONCURRENT_REQUESTS * body.len()) >> 20, more >> 20);
     }
     server.stop().await;
 }

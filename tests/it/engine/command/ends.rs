@@ -16,7 +16,7 @@ use super::{AtLine, Bench, bash, command, number, stopped};
 /// A process in a session of its own, with the pipes of the job, whose number is logged. The shell goes on when it is there.
 const STRAY: &str = "setsid bash -c 'echo $$ > pid; exec sleep 1000' & while [ ! -s pid ]; do sleep 0.01; done; cat pid\n";
 /// Far longer than an end takes, far shorter than the processes would live.
-const SOON: Duration = Duration::from_secs(20);
+const END_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 async fn a_command_that_fails_says_how_with_its_last_lines() {
@@ -56,7 +56,7 @@ async fn a_command_that_does_not_obey_a_stop_is_killed_and_the_engine_goes_on() 
     let began = Instant::now();
     let (ended, _) = stopped(&mut bench, &job("trap '' TERM; echo ready; while :; do sleep 0.01; done")).await;
     assert_eq!(ended.result.unwrap_err().kind, ErrorKind::Stopped);
-    assert!(began.elapsed() < SOON);
+    assert!(began.elapsed() < END_TIMEOUT);
     // On a busy machine the engine may have had no time to obey.
     if bench.child.is_alive() {
         assert_eq!(bench.text("echo 1 >&3").await, "1");
@@ -71,7 +71,7 @@ async fn a_command_is_ended_at_its_timeout() {
     let ended = bench.run_job(&endless).await;
     let error = ended.result.unwrap_err();
     assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Timeout, "timeout"));
-    assert!((200..SOON.as_millis() as u64).contains(&ended.usage.run_ms), "{:?}", ended.usage);
+    assert!((200..END_TIMEOUT.as_millis() as u64).contains(&ended.usage.run_ms), "{:?}", ended.usage);
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn nothing_that_a_command_started_outlives_it_whatever_session_it_is_in() 
     let numbers = Numbers::below(bench.child.pid());
     bench.text(STRAY).await;
     let normal = number(&bench);
-    assert!(!numbers.exists(normal) && began.elapsed() < SOON, "the stray kept the job's pipes open, and lived");
+    assert!(!numbers.exists(normal) && began.elapsed() < END_TIMEOUT, "the stray kept the job's pipes open, and lived");
 
     let mut job = job(&format!("trap '' TERM; {STRAY} echo ready; while :; do sleep 0.01; done"));
     let (ended, log) = stopped(&mut bench, &job).await;

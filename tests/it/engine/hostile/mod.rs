@@ -15,7 +15,7 @@ const CONTEXT: ContextId = ContextId(0);
 /// The number of actors of a script type, and of scripts that attack at once: some must wait. More actors would slow
 /// down other tests.
 const ACTORS: usize = 2;
-const AT_ONCE: usize = 4;
+const CONCURRENT_SCRIPTS: usize = 4;
 /// The number of tries of a script that did not stop in time. An engine that can stop does so unless the whole machine
 /// is paused.
 const TRIES: usize = 16;
@@ -60,7 +60,7 @@ async fn no_hostile_script_ends_the_server_or_harms_its_neighbours_and_the_memor
         let (failure, ()) = tokio::join!(attack(&client, &script), neighbour(&client, &script));
         failure.map(|failure| format!("{}: {failure}", script.name))
     });
-    let ended: Vec<Option<String>> = stream::iter(attacks).buffer_unordered(AT_ONCE).collect().await;
+    let ended: Vec<Option<String>> = stream::iter(attacks).buffer_unordered(CONCURRENT_SCRIPTS).collect().await;
     let failures: Vec<String> = ended.into_iter().flatten().collect();
     assert!(failures.is_empty(), "{failures:#?}");
 

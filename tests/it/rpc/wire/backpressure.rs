@@ -42,14 +42,14 @@ async fn results(reader: &mut SplitStream<Socket>, number: usize) -> std::collec
 #[tokio::test]
 async fn calls_that_are_more_than_their_connection_may_hold_are_all_answered() {
     const CALLS: u32 = 100;
-    const EACH: usize = 60 * KB;
+    const ANSWER_BYTES: usize = 60 * KB;
     let server = Server::with(|settings| settings.limits.held_per_connection = 4 * MB as u64).await;
-    let fit = u32::try_from(4 * MB / EACH).unwrap();
+    let fit = u32::try_from(4 * MB / ANSWER_BYTES).unwrap();
     assert!(fit < CALLS);
     let (mut writer, mut reader) = server.websocket().await.split();
     let write = async {
         for id in 0..CALLS {
-            writer.send(Message::text(padded(id, "hold_long", EACH))).await.expect("nobody closes");
+            writer.send(Message::text(padded(id, "hold_long", ANSWER_BYTES))).await.expect("nobody closes");
         }
     };
     let release = async {

@@ -58,7 +58,7 @@ async fn a_websocket_that_never_reads_is_closed_and_its_calls_end() {
 
 #[tokio::test]
 async fn calls_wait_while_their_connection_holds_too_many_answers() {
-    const EACH: usize = MB / 4;
+    const ANSWER_BYTES: usize = MB / 4;
     let server = Server::with(|settings| {
         // However long it takes until it reads.
         let write_timeout = Duration::from_secs(600).into();
@@ -67,7 +67,7 @@ async fn calls_wait_while_their_connection_holds_too_many_answers() {
     .await;
     let mut tcp = upgraded(&server).await;
     for _ in 0..200 {
-        tcp.write_all(&masked(&call(1, "large", json!([EACH])))).await.unwrap();
+        tcp.write_all(&masked(&call(1, "large", json!([ANSWER_BYTES])))).await.unwrap();
     }
     // Another connection is answered meanwhile, and again and again.
     let mut other = server.websocket().await;
@@ -79,7 +79,7 @@ async fn calls_wait_while_their_connection_holds_too_many_answers() {
     assert!(made < 60, "{made} answers were made for somebody who reads none");
     // A client that reads after all gets everything.
     let (mut all, mut buffer) = (0, vec![0; 64 * 1024]);
-    while all < 200 * EACH {
+    while all < 200 * ANSWER_BYTES {
         let read = tokio::time::timeout(ALIVE, tcp.read(&mut buffer)).await.expect("the next bytes").unwrap();
         assert!(read > 0, "the connection was closed after {all} bytes");
         all += read;

@@ -23,7 +23,7 @@ const PING: u8 = 9;
 const PONG: u8 = 10;
 
 /// The maximum size of a request here.
-const LARGEST: usize = 100_000;
+const MAX_REQUEST_BYTES: usize = 100_000;
 
 /// A frame of a client, masked, with the shortest length there is for it.
 fn frame(first: u8, content: impl AsRef<[u8]>) -> Vec<u8> {
@@ -88,7 +88,7 @@ fn cases() -> Vec<(String, Vec<u8>, Vec<ServerReply>)> {
         case("a ping of 125 bytes", &[frame(LAST | PING, [7; 125])], &[Pong(vec![7; 125])]),
         case("ten pings at once", &[0; 10].map(|_| frame(LAST | PING, "x")), &[0; 10].map(|_| Pong(b"x".to_vec()))),
         case("a pong that nobody asked for", &[frame(LAST | PONG, "x")], &[]),
-        case("a message that is too large", &[frame(LAST | TEXT, echo(&"x".repeat(LARGEST)))], &[ServerReply::Error(-32007)]),
+        case("a message that is too large", &[frame(LAST | TEXT, echo(&"x".repeat(MAX_REQUEST_BYTES)))], &[ServerReply::Error(-32007)]),
         case("a length of 63 bits", &[announced(u64::MAX >> 1)], &[Close(1009)]),
         case("a length of 64 bits", &[announced(1 << 63)], &[Close(1002)]),
         case("no mask", &[unmasked], &[Close(1002)]),
@@ -152,7 +152,7 @@ async fn hear(tcp: &mut TcpStream) -> ServerReply {
 
 #[tokio::test]
 async fn to_each_frame_the_server_says_what_rfc_6455_wants() {
-    let server = Server::with(|settings| settings.limits.request_bytes = u32::try_from(LARGEST).unwrap()).await;
+    let server = Server::with(|settings| settings.limits.request_bytes = u32::try_from(MAX_REQUEST_BYTES).unwrap()).await;
     let answered = |(name, sent, mut expected): (String, Vec<u8>, Vec<ServerReply>)| {
         let server = &server;
         async move {

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use self::node::{MyceliumNode, NodeMessage, Of, Pushed, State};
 use self::pace::Pace;
 use self::sent::Sent;
-use super::{Bus, BusError, LONGEST, ReceivedEnvelope, bounded, pass_over, timed, written};
+use super::{Bus, BusError, MAX_ENVELOPE_BYTES, ReceivedEnvelope, bounded, pass_over, timed, written};
 use crate::envelope::Envelope;
 use crate::receipt::{NoReceipt, Receipt};
 use hero_model::SignerKey;
@@ -27,14 +27,14 @@ pub use self::node::Api;
 
 /// Time that the node waits for a reply when it gets an envelope. It returns the envelope's id only after that. Later
 /// replies are fetched.
-const REPLY: Duration = Duration::from_secs(2);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 /// The interval at which the node is asked for the state of an envelope.
-const LOOK: Duration = Duration::from_secs(1);
+const STATE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of envelopes that are fetched at once, and their approximate total size in bytes.
-const AT_ONCE: usize = 16;
-const TOGETHER: usize = 2 * LONGEST;
+const MAX_ENVELOPES_PER_FETCH: usize = 16;
+const MAX_BYTES_PER_FETCH: usize = 2 * MAX_ENVELOPE_BYTES;
 /// Maximum number of envelopes that are pushed at once: the node has a hundred connections by JSON-RPC.
-const GIVEN: usize = 64;
+const MAX_CONCURRENT_PUSHES: usize = 64;
 
 /// The bus of a Mycelium node.
 pub struct Mycelium {
@@ -50,7 +50,8 @@ impl Mycelium {
     /// Creates a bus for the node at a URL. Envelopes have a topic, so that other programs can use the node, too.
     pub fn new(url: &str, api: Api, topic: &str) -> Result<Self, String> {
         let (node, now) = (MyceliumNode::new(url, api, topic)?, Instant::now());
-        let (pace, sent, given, is_blocked) = (Pace::new(now), Sent::new(now), Semaphore::new(GIVEN), AtomicBool::new(false));
+        let (pace, sent, given, is_blocked) =
+            (Pace::new(now), Sent::new(now), Semaphore::new(MAX_CONCURRENT_PUSHES), AtomicBool::new(false));
         Ok(Self { node, pace, sent, given, is_blocked })
     }
 
@@ -74,7 +75,7 @@ impl Mycelium {
                 let patience = until.saturating_duration_since(Instant::now());
                 let pushed = {
                     let _one = self.given.acquire().await;
-                    self.node.push(&message, text.len(), REPLY.min(patience)).await?
+                    self.node.push(&message, text.len(), REPLY_TIMEOUT.min(patience)).await?
                 };
                 match pushed {
                     Pushed::Reply(reply) => {
@@ -97,7 +98,7 @@ impl Mycelium {
         let (mut before, began) = (None, Instant::now());
         loop {
             // A reply that has already come needs no call.
-            if let Some(reply) = self.sent.reply(nonce, before.map_or(began, |_| (Instant::now() + LOOK).min(until))).await {
+            if let Some(reply) = self.sent.reply(nonce, before.map_or(began, |_| (Instant::now() + STATE_POLL_INTERVAL).min(until))).await {
                 return Ok(reply);
             }
             let state = self.node.state(id).await?;
@@ -126,7 +127,7 @@ impl Mycelium {
     /// Fetches envelopes, up to the maximum of one round.
     async fn envelopes(&self) -> Result<Vec<ReceivedEnvelope>, BusError> {
         let (mut all, mut bytes) = (Vec::new(), 0);
-        while all.len() < AT_ONCE && bytes < TOGETHER {
+        while all.len() < MAX_ENVELOPES_PER_FETCH && bytes < MAX_BYTES_PER_FETCH {
             let message = match self.node.take(Of::Topic, false).await {
                 Ok(Some(message)) => message,
                 Ok(None) => break,
@@ -144,7 +145,7 @@ impl Mycelium {
     /// Fetches late replies. Messages of other programs, which have no topic either, stay. Replies behind such a
     /// message are fetched when it is gone.
     async fn late_replies(&self) -> Result<Vec<ReceivedEnvelope>, BusError> {
-        for _ in 0..AT_ONCE {
+        for _ in 0..MAX_ENVELOPES_PER_FETCH {
             let Some(first) = self.node.take(Of::NoTopic, true).await? else {
                 self.is_blocked.store(false, Ordering::Relaxed);
                 break;

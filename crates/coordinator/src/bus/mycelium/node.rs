@@ -12,20 +12,20 @@ use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::bus::{BusError, LONGEST};
+use crate::bus::{BusError, MAX_ENVELOPE_BYTES};
 use hero_model::tree;
 
 /// Timeout for a connection to the node on this machine.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Extra time for an answer, in addition to the time that the node waits.
-const SLACK: Duration = Duration::from_secs(10);
+const EXTRA_ANSWER_TIME: Duration = Duration::from_secs(10);
 /// Maximum length of a topic, in bytes.
 const LONGEST_TOPIC: usize = 255;
 /// Maximum size of an answer of the node: an envelope in base64, with its other fields.
-const LONGEST_ANSWER: usize = LONGEST * 2;
+const LONGEST_ANSWER: usize = MAX_ENVELOPE_BYTES * 2;
 /// Maximum size of a request in bytes, by REST and by JSON-RPC.
-const MOST_OF_REST: usize = 2 << 20;
-const MOST_OF_RPC: usize = 10 << 20;
+const MAX_REST_REQUEST_BYTES: usize = 2 << 20;
+const MAX_RPC_REQUEST_BYTES: usize = 10 << 20;
 /// The error code of JSON-RPC for an unknown message.
 const NO_MESSAGE: i64 = -32019;
 
@@ -130,7 +130,7 @@ impl MyceliumNode {
         let client = Client::builder()
             .no_proxy()
             .redirect(Policy::none())
-            .connect_timeout(CONNECT)
+            .connect_timeout(CONNECT_TIMEOUT)
             .user_agent(concat!("hero/", env!("CARGO_PKG_VERSION")))
             .tls_backend_preconfigured(config.with_root_certificates(roots).with_no_client_auth())
             .build()
@@ -151,14 +151,14 @@ impl MyceliumNode {
 
     const fn most(&self) -> usize {
         match self.api {
-            Api::Rest => MOST_OF_REST,
-            Api::JsonRpc => MOST_OF_RPC,
+            Api::Rest => MAX_REST_REQUEST_BYTES,
+            Api::JsonRpc => MAX_RPC_REQUEST_BYTES,
         }
     }
 
     fn too_large(&self, size: usize) -> BusError {
         // Without the topic, the destination and the other fields, decoded from base64.
-        BusError::TooLarge { size, limit: ((self.most() - 256 - LONGEST_TOPIC * 2) / 4 * 3).min(LONGEST) }
+        BusError::TooLarge { size, limit: ((self.most() - 256 - LONGEST_TOPIC * 2) / 4 * 3).min(MAX_ENVELOPE_BYTES) }
     }
 
     /// Gives the node a message of `size` bytes, and waits for a reply.
@@ -167,7 +167,7 @@ impl MyceliumNode {
         let answer = match self.api {
             Api::Rest => {
                 let sent = self.client.post(format!("{}/api/v1/messages?reply_timeout={seconds}", self.url));
-                let response = self.answered(sent.json_text(message).timeout(wait + SLACK)).await?;
+                let response = self.answered(sent.json_text(message).timeout(wait + EXTRA_ANSWER_TIME)).await?;
                 match response.status() {
                     StatusCode::OK | StatusCode::CREATED | StatusCode::REQUEST_TIMEOUT => read(response).await?,
                     StatusCode::PAYLOAD_TOO_LARGE => return Err(self.too_large(size)),
@@ -196,7 +196,7 @@ impl MyceliumNode {
                 let topic = topic.replace('+', "%2B").replace('/', "%2F").replace('=', "%3D");
                 let peek = if only_sees { "peek=true&" } else { "" };
                 let asked = self.client.get(format!("{}/api/v1/messages?{peek}topic={topic}", self.url));
-                let response = self.answered(asked.timeout(SLACK)).await?;
+                let response = self.answered(asked.timeout(EXTRA_ANSWER_TIME)).await?;
                 match response.status() {
                     StatusCode::OK => read(response).await?,
                     StatusCode::NO_CONTENT => Value::Null,
@@ -222,7 +222,7 @@ impl MyceliumNode {
         match self.api {
             Api::Rest => {
                 let sent = self.client.post(format!("{}/api/v1/messages/reply/{id}", self.url));
-                match self.answered(sent.json_text(&message).timeout(SLACK)).await?.status() {
+                match self.answered(sent.json_text(&message).timeout(EXTRA_ANSWER_TIME)).await?.status() {
                     status if status.is_success() => Ok(()),
                     status => Err(BusError::Unreachable(format!("the Mycelium node answers {status} to a reply"))),
                 }
@@ -235,7 +235,8 @@ impl MyceliumNode {
     pub(super) async fn state(&self, id: &str) -> Result<State, BusError> {
         let answer = match self.api {
             Api::Rest => {
-                let response = self.answered(self.client.get(format!("{}/api/v1/messages/status/{id}", self.url)).timeout(SLACK)).await?;
+                let response =
+                    self.answered(self.client.get(format!("{}/api/v1/messages/status/{id}", self.url)).timeout(EXTRA_ANSWER_TIME)).await?;
                 match response.status() {
                     StatusCode::OK => read(response).await?,
                     StatusCode::NOT_FOUND => return Ok(State::Gone),
@@ -262,7 +263,9 @@ impl MyceliumNode {
     /// True if an address or a key is that of this node itself.
     pub(super) async fn is_own(&self, node: &str) -> Result<bool, BusError> {
         let answer = match self.api {
-            Api::Rest => read(self.answered(self.client.get(format!("{}/api/v1/admin", self.url)).timeout(SLACK)).await?).await?,
+            Api::Rest => {
+                read(self.answered(self.client.get(format!("{}/api/v1/admin", self.url)).timeout(EXTRA_ANSWER_TIME)).await?).await?
+            }
             Api::JsonRpc => self.call("getInfo", json!([]), Duration::ZERO, 0).await?,
         };
         let subnet = answer["nodeSubnet"].as_str().and_then(|subnet| subnet.split('/').next()?.parse().ok());
@@ -280,7 +283,7 @@ impl MyceliumNode {
     async fn try_call(&self, method: &str, params: Value, wait: Duration, size: usize) -> Result<Result<Value, (i64, String)>, BusError> {
         let id = self.calls.fetch_add(1, Ordering::Relaxed);
         let call = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        let response = self.answered(self.client.post(&self.url).json_text(&call).timeout(wait + SLACK)).await?;
+        let response = self.answered(self.client.post(&self.url).json_text(&call).timeout(wait + EXTRA_ANSWER_TIME)).await?;
         if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
             return Err(self.too_large(size));
         }

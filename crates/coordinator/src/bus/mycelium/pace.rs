@@ -7,11 +7,11 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 /// The minimum pause between two requests, and the maximum, at rest. An unexpected envelope waits up to the maximum.
-const SHORTEST: Duration = Duration::from_millis(20);
-const AT_REST: Duration = Duration::from_secs(1);
+const MIN_PAUSE: Duration = Duration::from_millis(20);
+const MAX_PAUSE: Duration = Duration::from_secs(1);
 /// A pause is this fraction of the time since the last traffic, so that an answer waits at most this fraction of the
 /// time that it took.
-const PART: u32 = 100;
+const PAUSE_FRACTION: u32 = 100;
 
 /// The pace of requests.
 pub(super) struct Pace {
@@ -29,7 +29,7 @@ struct Times {
 impl Times {
     /// Notes a request and returns `Ok` if one is due; otherwise returns when it is.
     fn ask(&mut self, now: Instant) -> Result<(), Instant> {
-        let pause = (now.saturating_duration_since(self.traffic) / PART).clamp(SHORTEST, AT_REST);
+        let pause = (now.saturating_duration_since(self.traffic) / PAUSE_FRACTION).clamp(MIN_PAUSE, MAX_PAUSE);
         match self.asked.map(|asked| asked + pause) {
             Some(due) if due > now => Err(due),
             _ => {

@@ -11,11 +11,11 @@ use tokio::time::Instant;
 use super::node::NodeMessage;
 
 /// Time that an envelope at a node is remembered. The node itself forgets it after ten minutes.
-const KNOWN: Duration = Duration::from_secs(600);
+const RETENTION: Duration = Duration::from_secs(600);
 /// Maximum number of envelopes that are remembered.
-const MOST: usize = 10_000;
+const MAX_ENVELOPES: usize = 10_000;
 /// The interval of checks for late replies while nobody waits for one.
-const LOOK: Duration = Duration::from_secs(1);
+const REPLY_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The envelopes without a reply, by their nonces.
 pub(super) struct Sent {
@@ -63,21 +63,21 @@ impl Sent {
     /// Notes that the node has an envelope under an id, and that no reply came in time.
     pub(super) fn add(&self, nonce: &str, id: &str, since: Instant) {
         let mut all = self.all();
-        if all.envelopes.len() >= MOST && !all.envelopes.contains_key(nonce) {
-            all.envelopes.retain(|_, envelope| since < envelope.since + KNOWN);
-            if all.envelopes.len() >= MOST {
+        if all.envelopes.len() >= MAX_ENVELOPES && !all.envelopes.contains_key(nonce) {
+            all.envelopes.retain(|_, envelope| since < envelope.since + RETENTION);
+            if all.envelopes.len() >= MAX_ENVELOPES {
                 let other = all.envelopes.keys().next().cloned();
                 other.and_then(|other| all.envelopes.remove(&other));
             }
         }
         all.envelopes.insert(nonce.to_owned(), SentEnvelope { id: id.to_owned(), since, reply: None });
-        all.expected = since + KNOWN;
+        all.expected = since + RETENTION;
     }
 
     /// Returns the id of an envelope at the node, and whether its reply has come.
     pub(super) fn get(&self, nonce: &str, now: Instant) -> Option<(String, bool)> {
         let all = self.all();
-        let envelope = all.envelopes.get(nonce).filter(|envelope| envelope.reply.is_some() || now < envelope.since + KNOWN)?;
+        let envelope = all.envelopes.get(nonce).filter(|envelope| envelope.reply.is_some() || now < envelope.since + RETENTION)?;
         Some((envelope.id.clone(), envelope.reply.is_some()))
     }
 
@@ -121,7 +121,7 @@ impl Sent {
     /// Returns true if a check for late replies is due, and notes it.
     pub(super) fn look(&self, now: Instant) -> bool {
         let mut all = self.all();
-        let is_time = all.looked.is_none_or(|looked| now >= looked + LOOK);
+        let is_time = all.looked.is_none_or(|looked| now >= looked + REPLY_CHECK_INTERVAL);
         let looks = all.waiting > 0 || (is_time && (all.looked.is_none() || now < all.expected));
         if looks {
             all.looked = Some(now);
@@ -143,7 +143,7 @@ mod tests {
             let until = now + time;
             let mut looks = 0;
             while now < until {
-                now += LOOK / 10;
+                now += REPLY_CHECK_INTERVAL / 10;
                 looks += usize::from(sent.look(now));
             }
             (looks, now)
@@ -152,24 +152,24 @@ mod tests {
         assert_eq!(none, 0);
         sent.add("nonce", "id", now);
         assert!(sent.get("nonce", now).is_some());
-        let (many, _) = looks(KNOWN);
+        let (many, _) = looks(RETENTION);
         assert!((599..=600).contains(&many), "{many}");
-        let (none, now) = looks(KNOWN);
+        let (none, now) = looks(RETENTION);
         assert_eq!((none, sent.get("nonce", now)), (0, None));
         let waiting = sent.wait();
-        assert_eq!(looks(LOOK).0, 10);
+        assert_eq!(looks(REPLY_CHECK_INTERVAL).0, 10);
         drop(waiting);
-        assert_eq!(looks(LOOK * 5).0, 0);
+        assert_eq!(looks(REPLY_CHECK_INTERVAL * 5).0, 0);
     }
 
     #[tokio::test]
     async fn one_envelope_more_than_may_be_known_makes_one_forgotten() {
         let now = Instant::now();
         let sent = Sent::new(now);
-        for n in 0..=MOST {
+        for n in 0..=MAX_ENVELOPES {
             sent.add(&n.to_string(), "id", now);
         }
-        assert_eq!(sent.all().envelopes.len(), MOST);
-        assert!(sent.get(&MOST.to_string(), now).is_some());
+        assert_eq!(sent.all().envelopes.len(), MAX_ENVELOPES);
+        assert!(sent.get(&MAX_ENVELOPES.to_string(), now).is_some());
     }
 }

@@ -12,9 +12,9 @@ use crate::look_up;
 use crate::script_engine::{Absent, ProgramSettings};
 
 /// Timeout for an interpreter to describe itself.
-const PROBE: Duration = Duration::from_secs(20);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The oldest supported version.
-const OLDEST: (u32, u32) = (3, 9);
+const OLDEST_VERSION: (u32, u32) = (3, 9);
 /// The script that an interpreter runs to describe itself.
 const QUESTION: &str = "import json, sys, sysconfig; print(json.dumps({
 'version': sys.version_info[:2], 'executable': sys.executable, 'prefix': sys.prefix,
@@ -84,9 +84,9 @@ async fn ask(interpreter: &Path) -> Result<InterpreterInfo, String> {
     let shown = interpreter.display();
     let mut command = Command::new(interpreter);
     command.args(["-I", "-B", "-c", QUESTION]).stdin(Stdio::null()).kill_on_drop(true);
-    let said = match timeout(PROBE, command.output()).await {
+    let said = match timeout(PROBE_TIMEOUT, command.output()).await {
         Ok(said) => said.map_err(|error| format!("{shown} can't be run: {error}"))?,
-        Err(_) => return Err(format!("{shown} did not say within {} s which Python it is", PROBE.as_secs())),
+        Err(_) => return Err(format!("{shown} did not say within {} s which Python it is", PROBE_TIMEOUT.as_secs())),
     };
     let stderr = String::from_utf8_lossy(&said.stderr);
     let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it does not say why").trim();
@@ -94,8 +94,8 @@ async fn ask(interpreter: &Path) -> Result<InterpreterInfo, String> {
         return Err(format!("{shown} does not work: {last}"));
     }
     let said: InterpreterInfo = serde_json::from_slice(&said.stdout).map_err(|_| format!("{shown} is no Python of version 3"))?;
-    if said.version < OLDEST {
-        let ((major, minor), (least_major, least_minor)) = (said.version, OLDEST);
+    if said.version < OLDEST_VERSION {
+        let ((major, minor), (least_major, least_minor)) = (said.version, OLDEST_VERSION);
         return Err(format!("{shown} is Python {major}.{minor}; at least {least_major}.{least_minor} is needed"));
     }
     Ok(said)

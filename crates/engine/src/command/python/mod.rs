@@ -35,7 +35,7 @@ const SOURCES: [(&str, &str); 3] =
 /// Python ignores variables and directories of the user, and writes no compiled files.
 const ARGUMENTS: [&str; 4] = ["-I", "-B", "-X", "utf8"];
 /// After this number of consecutive zygotes that did not start, none is tried any more.
-const TRIES: u32 = 3;
+const MAX_START_ATTEMPTS: u32 = 3;
 
 /// A Python interpreter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,7 +140,7 @@ impl PythonStarter {
     }
 
     fn start_zygote(&mut self, jobs: &Path) {
-        if self.zygote.is_none() && self.failures < TRIES {
+        if self.zygote.is_none() && self.failures < MAX_START_ATTEMPTS {
             self.zygote = Zygote::start(self.command(jobs, SERVE)).ok();
             self.failures = if self.zygote.is_some() { 0 } else { self.failures + 1 };
         }

@@ -13,9 +13,9 @@ use crate::command::process::{Process, pipes, receive};
 use hero_process::tree;
 
 /// Timeout for its start: shorter than that of an engine, which continues without it.
-const START: Duration = Duration::from_secs(5);
+const START_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout for a fork.
-const FORK: Duration = Duration::from_secs(5);
+const FORK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A Python that has started and imported the modules that every job needs, and forks for each job. Dropping it kills
 /// it.
@@ -32,7 +32,7 @@ impl Zygote {
         let child = command.stdin(theirs).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         drop(command);
         let zygote = Self { pid: Pid::from_raw(child.id().cast_signed()).ok_or(io::ErrorKind::NotFound)?, control };
-        match receive(&zygote.control, START)?.as_str() {
+        match receive(&zygote.control, START_TIMEOUT)?.as_str() {
             "ready" => Ok(zygote),
             _ => Err(io::ErrorKind::InvalidData.into()),
         }
@@ -50,7 +50,7 @@ impl Zygote {
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
         sendmsg(&self.control, &[IoSlice::new(directory.as_os_str().as_bytes())], &mut ancillary, SendFlags::NOSIGNAL)?;
-        let told = receive(&self.control, FORK)?.parse().map_err(|_| io::ErrorKind::InvalidData)?;
+        let told = receive(&self.control, FORK_TIMEOUT)?.parse().map_err(|_| io::ErrorKind::InvalidData)?;
         // In its PID namespace, its one child has another process id.
         let pid = tree::children(self.pid).and_then(|children| children.last().copied()).unwrap_or(told);
         let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidData)?;

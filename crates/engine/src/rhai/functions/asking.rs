@@ -13,14 +13,14 @@ use crate::{Answer, HostCall, alloc};
 use hero_model::{exact, without_position};
 
 /// The maximum length of JSON for the worker, which has its own limits for objects and jobs.
-const LONGEST: usize = 2 << 20;
+const MAX_JSON_BYTES: usize = 2 << 20;
 
 /// Converts input of a script to a type of a host call.
 pub(super) fn json<T: DeserializeOwned>(
     context: &NativeCallContext<'_>,
     write: impl FnOnce(usize) -> Result<String, convert::Refused>,
 ) -> Native<T> {
-    alloc::apart(|| read(context, write(LONGEST)))
+    alloc::apart(|| read(context, write(MAX_JSON_BYTES)))
 }
 
 fn read<T: DeserializeOwned>(context: &NativeCallContext<'_>, written: Result<String, convert::Refused>) -> Native<T> {

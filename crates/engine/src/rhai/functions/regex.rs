@@ -61,17 +61,17 @@ pub(super) const DEFINITIONS: &[Definition] = &[
 
 /// The maximum length of a pattern, in bytes. A short class such as `\w` stands for hundreds of ranges, which take
 /// memory before the next limit is checked.
-const LONGEST: usize = 4 << 10;
+const MAX_PATTERN_BYTES: usize = 4 << 10;
 /// The maximum size of a compiled pattern, and of its memory during a search, in bytes. The time to match grows with
 /// them.
-const SIZE: usize = 512 << 10;
+const MAX_COMPILED_BYTES: usize = 512 << 10;
 /// The maximum number of groups of a pattern. A search may keep a position for each group and state, which no other
 /// limit counts.
-const GROUPS: usize = 32;
+const MAX_GROUPS: usize = 32;
 /// The maximum number of compiled patterns that are kept.
-const KEPT: usize = 16;
+const MAX_KEPT_PATTERNS: usize = 16;
 /// The maximum temporary size of one replacement, in bytes, before its length is known.
-const EXPANDED: usize = 16 << 20;
+const MAX_EXPANDED_BYTES: usize = 16 << 20;
 
 /// The last compiled patterns, by their text.
 #[derive(Clone)]
@@ -82,14 +82,18 @@ impl Patterns {
         if let Some(known) = self.0.borrow_mut().get(pattern) {
             return Ok(Rc::clone(known));
         }
-        if pattern.len() > LONGEST {
-            return Err(failed(context, format!("the pattern is too large: it has {} bytes, more than {LONGEST}", pattern.len())));
+        if pattern.len() > MAX_PATTERN_BYTES {
+            return Err(failed(
+                context,
+                format!("the pattern is too large: it has {} bytes, more than {MAX_PATTERN_BYTES}", pattern.len()),
+            ));
         }
-        let compiled = alloc::apart(|| RegexBuilder::new(pattern).size_limit(SIZE).dfa_size_limit(SIZE).build());
+        let compiled =
+            alloc::apart(|| RegexBuilder::new(pattern).size_limit(MAX_COMPILED_BYTES).dfa_size_limit(MAX_COMPILED_BYTES).build());
         let regex = Rc::new(compiled.map_err(|error| failed(context, format!("the pattern is wrong: {}", told(&error))))?);
         // The first is the whole match.
-        if regex.captures_len() > GROUPS + 1 {
-            return Err(failed(context, format!("the pattern is too large: it has more than {GROUPS} groups")));
+        if regex.captures_len() > MAX_GROUPS + 1 {
+            return Err(failed(context, format!("the pattern is too large: it has more than {MAX_GROUPS} groups")));
         }
         self.0.borrow_mut().insert(pattern.into(), Rc::clone(&regex));
         Ok(regex)
@@ -112,7 +116,7 @@ fn told(error: &regex::Error) -> String {
 }
 
 pub(super) fn add(functions: &mut Functions<'_>) {
-    let all = Patterns(Rc::new(RefCell::new(Cache::new(KEPT))));
+    let all = Patterns(Rc::new(RefCell::new(Cache::new(MAX_KEPT_PATTERNS))));
     let patterns = all.clone();
     functions.add("regex_is_match", move |context: NativeCallContext, text: &str, pattern: &str| -> Native<bool> {
         Ok(patterns.get(&context, pattern)?.is_match(text))
@@ -166,7 +170,7 @@ fn replaced(context: &NativeCallContext<'_>, run: &Run, text: &str, regex: &Rege
     for captures in regex.captures_iter(text) {
         run.go_on()?;
         let Some(whole) = captures.get(0) else { continue };
-        if dollars.saturating_mul(whole.len()).saturating_add(replacement.len()) > EXPANDED {
+        if dollars.saturating_mul(whole.len()).saturating_add(replacement.len()) > MAX_EXPANDED_BYTES {
             return Err(too_long(context, Piece::Text));
         }
         let mut expanded = String::new();

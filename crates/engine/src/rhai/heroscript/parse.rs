@@ -3,7 +3,7 @@ use crate::rhai::functions::dedent;
 use crate::rhai::native::excerpt;
 
 /// The maximum number of exclamation marks of an action.
-const MARKS: usize = 4;
+const MAX_MARKS: usize = 4;
 
 /// Parses a script in linear time.
 pub(super) fn parse(source: &str) -> Result<Script, SyntaxError> {
@@ -45,8 +45,8 @@ impl<'s> Parser<'s> {
     fn action(&mut self) -> Result<Action, SyntaxError> {
         let position = self.position();
         let marks = self.rest.len() - self.rest.trim_start_matches('!').len();
-        if marks > MARKS {
-            return Err(self.wrong(format!("an action has at most {MARKS} exclamation marks, and this has {marks}")));
+        if marks > MAX_MARKS {
+            return Err(self.wrong(format!("an action has at most {MAX_MARKS} exclamation marks, and this has {marks}")));
         }
         self.advance(marks);
         let first = self.name("the name of an actor or an action")?;

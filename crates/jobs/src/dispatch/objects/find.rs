@@ -2,25 +2,25 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
 
-use super::{ID, LARGEST, MOST_VALUES, Objects, check_path, count};
+use super::{ID, MAX_OBJECT_BYTES, MOST_VALUES, Objects, check_path, count};
 use crate::dispatch::Error;
 use hero_model::{Condition, Find, Index, Name, ObjectPage, Range, SortKey, Test, keys_at};
 use hero_store::{EntryRange, Portion, ReadObject, key_of_entry};
 
 /// The default and the maximum number of objects of a page.
-const LIMIT: (u32, u32) = (100, 1000);
+const DEFAULT_AND_MAX_LIMIT: (u32, u32) = (100, 1000);
 /// Maximum number of objects that are examined for one page.
-const LOOKED_AT: u64 = 10_000;
+const MAX_EXAMINED_OBJECTS: u64 = 10_000;
 /// Maximum number of bytes of objects that are read for one page.
-const READ: usize = 16 << 20;
+const MAX_BYTES_PER_PAGE: usize = 16 << 20;
 /// Maximum number of bytes of objects that are read at a time: Redis does nothing else meanwhile.
-const BYTES: usize = 1 << 20;
+const MAX_BYTES_PER_READ: usize = 1 << 20;
 /// Minimum number of objects that are read at a time, for the first read and for later ones.
-const OBJECTS: (usize, usize) = (16, 128);
+const MIN_OBJECTS_PER_READ: (usize, usize) = (16, 128);
 /// Maximum number of conditions of a query.
 const MOST_CONDITIONS: usize = 16;
 /// Maximum number of tries if indexes are added or dropped meanwhile.
-const ATTEMPTS: usize = 8;
+const MAX_ATTEMPTS: usize = 8;
 /// A byte that sorts after all keys.
 const BEYOND: u8 = u8::MAX;
 
@@ -37,7 +37,7 @@ impl Room {
     /// The space of a page for a client.
     pub const OF_CLIENT: Self = Self { bytes: 4 << 20, values: usize::MAX };
     /// The space of a page for a script: the maximum size of one object.
-    pub const OF_SCRIPT: Self = Self { bytes: LARGEST, values: MOST_VALUES };
+    pub const OF_SCRIPT: Self = Self { bytes: MAX_OBJECT_BYTES, values: MOST_VALUES };
 }
 
 /// The order in which objects are read: by an index, or by their ids.
@@ -54,9 +54,9 @@ impl Objects {
     /// conditions. An object that is stored, changed or deleted while pages are read may be on no page or, if it moves,
     /// on two. An object that does not change is on exactly one.
     pub async fn find(&self, collection: &Name, query: &Find, room: Room) -> Result<ObjectPage, Error> {
-        let limit = match query.limit.unwrap_or(LIMIT.0) {
-            limit if (1..=LIMIT.1).contains(&limit) => limit as usize,
-            _ => return Err(Error::invalid("limit", format!("is a number from 1 to {}", LIMIT.1))),
+        let limit = match query.limit.unwrap_or(DEFAULT_AND_MAX_LIMIT.0) {
+            limit if (1..=DEFAULT_AND_MAX_LIMIT.1).contains(&limit) => limit as usize,
+            _ => return Err(Error::invalid("limit", format!("is a number from 1 to {}", DEFAULT_AND_MAX_LIMIT.1))),
         };
         if query.conditions.len() > MOST_CONDITIONS {
             return Err(Error::invalid("filter", format!("has more than {MOST_CONDITIONS} fields")));
@@ -65,7 +65,7 @@ impl Objects {
             check_path(field).map_err(|wrong| Error::invalid("filter", wrong))?;
         }
         let _call = self.call().await?;
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             let indexes = self.store().objects().indexes(collection).await?;
             let plan = plan(collection, query, &indexes)?;
             let used = plan.range.field().unwrap_or(ID).to_owned();
@@ -80,14 +80,14 @@ impl Objects {
     /// Returns the matching objects in a range, or `None` if its index is gone.
     async fn page(&self, collection: &Name, query: &Find, plan: Plan, limit: usize, room: Room) -> Result<Option<ObjectPage>, Error> {
         let mut page = ObjectPage { objects: Vec::new(), next_cursor: None, compared: Vec::new(), looked_at: 0 };
-        let (mut range, mut room, mut left, mut least) = (plan.range.clone(), room, READ, OBJECTS.0);
+        let (mut range, mut room, mut left, mut least) = (plan.range.clone(), room, MAX_BYTES_PER_PAGE, MIN_OBJECTS_PER_READ.0);
         loop {
             let wanted = limit - page.objects.len();
-            let portion = Portion { objects: wanted.max(least), bytes: BYTES, revisions: false };
+            let portion = Portion { objects: wanted.max(least), bytes: MAX_BYTES_PER_READ, revisions: false };
             let read = self.store().objects().read(collection, &range, query.descending, portion).await?;
             let Some(read) = read else { return Ok(None) };
             for object in read.objects {
-                if page.objects.len() == limit || page.looked_at == LOOKED_AT {
+                if page.objects.len() == limit || page.looked_at == MAX_EXAMINED_OBJECTS {
                     return Ok(Some(page));
                 }
                 let value = object.stored.object.to_value().unwrap_or_default();
@@ -111,10 +111,10 @@ impl Objects {
                 return Ok(Some(page));
             };
             page.next_cursor = Some(cursor(collection, plan.range.field(), &reached));
-            if page.objects.len() == limit || page.looked_at == LOOKED_AT || left == 0 {
+            if page.objects.len() == limit || page.looked_at == MAX_EXAMINED_OBJECTS || left == 0 {
                 return Ok(Some(page));
             }
-            (range, least) = (range.after(&reached, query.descending), OBJECTS.1);
+            (range, least) = (range.after(&reached, query.descending), MIN_OBJECTS_PER_READ.1);
         }
     }
 }

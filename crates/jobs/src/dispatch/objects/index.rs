@@ -6,9 +6,9 @@ use hero_model::Name;
 use hero_store::{EntryRange, HostCallId, IndexEntries, IndexesDeclared, Making, Portion, ReadObject};
 
 /// Maximum size of one read.
-const PORTION: Portion = Portion { objects: 256, bytes: 1 << 20, revisions: true };
+const MAX_READ: Portion = Portion { objects: 256, bytes: 1 << 20, revisions: true };
 /// Maximum number of entries of one write, unless one object has more.
-const ENTRIES: usize = 1024;
+const MAX_ENTRIES_PER_WRITE: usize = 1024;
 /// Maximum number of fields of one call, and of indexes of a collection.
 const MOST_FIELDS: usize = 16;
 
@@ -64,7 +64,7 @@ impl Objects {
             self.check_memory()?;
             let read = {
                 let _call = self.call().await?;
-                self.store().objects().read(collection, &range, false, PORTION).await?
+                self.store().objects().read(collection, &range, false, MAX_READ).await?
             };
             let read = read.ok_or_else(|| gone(collection))?;
             // The limit of entries of an object includes its entries in existing indexes.
@@ -77,7 +77,7 @@ impl Objects {
                 entries.retain(|field, _| making.iter().any(|index| index.field == *field));
                 many += entries.values().map(Vec::len).sum::<usize>();
                 entered.push((object, entries));
-                if many >= ENTRIES {
+                if many >= MAX_ENTRIES_PER_WRITE {
                     self.enter(collection, making, &entered, false).await?;
                     (entered, many) = (Vec::new(), 0);
                 }

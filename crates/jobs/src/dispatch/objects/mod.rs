@@ -22,10 +22,10 @@ pub use schema::Schemas;
 
 /// Maximum size of an object, in bytes of JSON, and maximum number of values in one. A text of a script may be slightly
 /// longer.
-const LARGEST: usize = 240 << 10;
+const MAX_OBJECT_BYTES: usize = 240 << 10;
 const MOST_VALUES: usize = 9000;
 /// Maximum nesting of an object. Results of scripts have the same limit.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 /// Maximum length of the path of a field, in bytes.
 const LONGEST_PATH: usize = 128;
 /// Maximum number of elements of an array in an indexed field.
@@ -36,12 +36,12 @@ const MOST_ENTRIES: usize = 1024;
 /// are evicted slightly above this share.
 const MOST_MEMORY: f64 = 0.6;
 /// Maximum number of concurrent calls of a context to Redis, and the timeout of other calls that wait.
-const CALLS: usize = 16;
+const MAX_CONCURRENT_CALLS: usize = 16;
 const CALL_WAITS: Duration = Duration::from_secs(2);
 /// Maximum number of tries to store an object if the indexed fields change meanwhile.
-const ATTEMPTS: usize = 8;
+const MAX_STORE_ATTEMPTS: usize = 8;
 /// Maximum number of collections whose indexed fields are cached. A context has no more.
-const KEPT: usize = 1000;
+const MAX_CACHED_COLLECTIONS: usize = 1000;
 /// The field of an object that has its id.
 const ID: &str = "id";
 
@@ -63,7 +63,7 @@ impl Objects {
     /// Returns the objects of the context of a store.
     #[doc(hidden)]
     pub fn new(store: Store, schemas: Arc<Schemas>) -> Self {
-        let (calls, making) = (Semaphore::new(CALLS), tokio::sync::Mutex::default());
+        let (calls, making) = (Semaphore::new(MAX_CONCURRENT_CALLS), tokio::sync::Mutex::default());
         Self(Arc::new(Inner { store, schemas, calls, making, indexed: Mutex::default() }))
     }
 
@@ -77,7 +77,7 @@ impl Objects {
     /// Like [`Self::set`], but for a host call of a script, which may be repeated: its object is stored only once.
     pub async fn set_once(&self, collection: &Name, object: &Json, host_call: Option<&HostCallId>) -> Result<ObjectId, Error> {
         let object = self.prepared(collection, object)?;
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_STORE_ATTEMPTS {
             self.check_memory()?;
             let fields = self.indexed(collection).await?;
             let entries = entries(&tree(&object.object)?, &fields).map_err(|wrong| Error::invalid("object", wrong))?;
@@ -97,7 +97,7 @@ impl Objects {
 
     /// Validates an object and adds its id. Its tree takes many times its bytes, so only the text is kept.
     fn prepared(&self, collection: &Name, object: &Json) -> Result<StoredObject, Error> {
-        let checked = |size: usize| if size > LARGEST { Err(too_large(size)) } else { Ok(()) };
+        let checked = |size: usize| if size > MAX_OBJECT_BYTES { Err(too_large(size)) } else { Ok(()) };
         checked(object.as_str().len())?;
         exact(object.as_str(), "object").map_err(|beyond| Error::invalid("object", beyond.to_string()))?;
         let mut value = tree(object)?;
@@ -112,8 +112,8 @@ impl Objects {
             Some(Value::String(id)) => id.parse().map_err(|error| Error::invalid("object", format!("has no proper id: {error}")))?,
             Some(_) => return Err(Error::invalid("object", "has an id that is no text; leave it out for a new one")),
         };
-        if depth(&value) > DEEPEST {
-            return Err(Error::invalid("object", format!("is nested deeper than {DEEPEST}")));
+        if depth(&value) > MAX_DEPTH {
+            return Err(Error::invalid("object", format!("is nested deeper than {MAX_DEPTH}")));
         }
         let values = count(&value);
         if values > MOST_VALUES {
@@ -191,7 +191,7 @@ impl Objects {
         let indexes = self.store().objects().indexes(collection).await?;
         let fields: Arc<[String]> = indexes.into_iter().map(|index| index.field).collect();
         let mut kept = self.0.indexed.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= KEPT {
+        if kept.len() >= MAX_CACHED_COLLECTIONS {
             kept.clear();
         }
         kept.insert(collection.clone(), Arc::clone(&fields));
@@ -245,7 +245,7 @@ fn depth(value: &Value) -> usize {
 }
 
 fn too_large(size: usize) -> Error {
-    Error::TooLarge { what: "object", size, limit: LARGEST, setting: "a fixed limit" }
+    Error::TooLarge { what: "object", size, limit: MAX_OBJECT_BYTES, setting: "a fixed limit" }
 }
 
 /// Checks a path of names separated by dots.

@@ -8,7 +8,7 @@ use super::depth;
 use hero_model::{self as model, Name};
 
 /// Maximum number of characters of an error in a message: a value that does not fit may be long.
-const LONGEST: usize = 300;
+const MAX_ERROR_CHARS: usize = 300;
 
 /// Maximum nesting of an object for which the error names the place that does not fit.
 const DEPTH_OF_PLACES: usize = 8;
@@ -28,7 +28,7 @@ impl Schemas {
             ValidationErrorKind::Referencing(ReferencingError::Unretrievable { uri, .. }) => format!(
                 "refers to {}, which is not in it: a schema is one file, and nothing is fetched or read for it; put what it refers to under \
                  $defs and write #/$defs/NAME",
-                model::excerpt(uri, LONGEST)
+                model::excerpt(uri, MAX_ERROR_CHARS)
             ),
             _ => format!("is no JSON Schema: {}: {}", place(error.instance_path().as_str()), excerpt(&error)),
         })?;
@@ -65,7 +65,7 @@ fn place(pointer: &str) -> &str {
 }
 
 fn excerpt(error: &impl std::fmt::Display) -> String {
-    model::excerpt(&error.to_string(), LONGEST).into_owned()
+    model::excerpt(&error.to_string(), MAX_ERROR_CHARS).into_owned()
 }
 
 #[cfg(test)]

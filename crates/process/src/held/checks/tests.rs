@@ -46,7 +46,7 @@ fn exceeded(checks: &mut Checks, root: &Child) -> Exceeded {
 fn all_limits_hold_even_if_a_look_at_memory_never_ends() {
     let mut shell = shell();
     let directory = tempfile::tempdir().unwrap();
-    std::fs::create_dir_all(directory.path().join("d/".repeat(super::super::DEEPEST + 1))).unwrap();
+    std::fs::create_dir_all(directory.path().join("d/".repeat(super::super::MAX_DIRECTORY_DEPTH + 1))).unwrap();
     let (_sender, mut checks) = held_up(NEVER, NEVER);
     checks.begin(u64::MAX, Some(directory.path()));
     assert_eq!(exceeded(&mut checks, &shell), Exceeded::Disk);

@@ -62,7 +62,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let until = Instant::now() + Duration::from_secs(60);
     while !holds() {
         assert!(Instant::now() < until, "{what}");
-        thread::sleep(PAUSE);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 

@@ -23,7 +23,7 @@ impl Waited {
         loop {
             let job_id = match awaited {
                 Awaited::Whole(result) if connection.accepts(self.in_batch) => return Ok(result),
-                Awaited::Whole(result) if result.output.len() <= KEPT => {
+                Awaited::Whole(result) if result.output.len() <= MAX_KEPT_BYTES => {
                     self.admit(Size::Small, app, session).await?;
                     return Ok(result);
                 }
@@ -57,7 +57,7 @@ impl Waited {
             match app.dispatcher.whole(self.context, job_id, app.details.limits.response_bytes as usize, deadline).await {
                 Err(dispatch::Error::Store { source, .. }) if source.may_pass() && Instant::now() < deadline => {
                     tracing::debug!(error = %source, %job_id, "a result that found no room is read once more");
-                    tokio::time::sleep(PAUSE).await;
+                    tokio::time::sleep(REREAD_DELAY).await;
                 }
                 result => return Ok(result?),
             }
@@ -66,7 +66,7 @@ impl Waited {
 }
 
 /// The longest output that is kept while it waits for room. Longer ones are read again, because an address may have 8,192 waits.
-const KEPT: usize = 8 * 1024;
+const MAX_KEPT_BYTES: usize = 8 * 1024;
 
 /// The pause before a dropped result is read again.
-const PAUSE: Duration = Duration::from_millis(100);
+const REREAD_DELAY: Duration = Duration::from_millis(100);

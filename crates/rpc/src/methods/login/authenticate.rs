@@ -16,7 +16,7 @@ use hero_model::api::LoggedIn;
 use hero_model::{PublicKey, Signature};
 
 /// The longest nonce that is accepted, in bytes.
-const LONGEST: usize = 512;
+const MAX_NONCE_BYTES: usize = 512;
 
 /// Logs in by a nonce that was signed, as an Ethereum personal message. Gives a token, which goes into `Authorization: Bearer …`.
 ///
@@ -76,8 +76,8 @@ impl Method for Authenticate {
 
 impl Authenticate {
     async fn log_in(self, app: &App, session: &Session, act: &mut Act) -> Result<LoggedIn, Error> {
-        if self.nonce.len() > LONGEST {
-            return Err(Error::Params(format!("nonce: has {} bytes, and none has more than {LONGEST}", self.nonce.len())));
+        if self.nonce.len() > MAX_NONCE_BYTES {
+            return Err(Error::Params(format!("nonce: has {} bytes, and none has more than {MAX_NONCE_BYTES}", self.nonce.len())));
         }
         let NewToken { token, secret } = match app.authority.authenticate(&host(session)?, &self.pubkey, &self.signature, &self.nonce).await
         {

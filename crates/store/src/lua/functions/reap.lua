@@ -16,9 +16,9 @@ local read_watched = jobs.end_reader('status', 'attempt', 'crashes', 'stop_reque
 local MISSING = jobs.GRACE_SECONDS * 1000
 -- The distance from the taking end of its queue within which a job is searched. A job that is further back is not due
 -- soon.
-local FAR = 1000
+local SEARCH_DISTANCE = 1000
 -- The time between two checks of a foreign job that has been queued for an hour, ms.
-local OLD = 60000
+local PAUSE_MILLIS = 60000
 
 -- The types of keys that are deleted if a foreign program replaced them: otherwise no work would be done until that is
 -- removed.
@@ -101,7 +101,7 @@ local function again_in(id, pause) redis.call('ZADD', keys.watched, request.now 
 local function look_at_left(id, shadow, queue, script_type)
   local key, is_long = keys.job(id), commands.is_long(shadow)
   if commands.near(shadow, id, -1) then
-    if not queues.push(queue, script_type, id, true) then return OLD end
+    if not queues.push(queue, script_type, id, true) then return PAUSE_MILLIS end
     redis.call('HDEL', key, 'twin_only', 'missing_at')
     request.has_work(script_type)
   elseif not is_long then
@@ -123,7 +123,7 @@ local function look_at_queued(id, job)
   if only then queue = shadow end
   local length = try('LLEN', queue) or 0
   local pause = shadow and queues.FOREIGN_PAUSE or queues.look_again_at(script_type) - request.now
-  if length > FAR or length > 0 and try('LPOS', queue, id, 'RANK', -1) or queues.is_sorted(queue, id, FAR) then
+  if length > SEARCH_DISTANCE or length > 0 and try('LPOS', queue, id, 'RANK', -1) or queues.is_sorted(queue, id, SEARCH_DISTANCE) then
     if job.missing_at then redis.call('HDEL', key, 'missing_at') end
     -- A round through a long queue takes longer, so that checks never cost much.
     return again_in(id, math.max(pause, math.floor(length / 2)))
@@ -134,7 +134,7 @@ local function look_at_queued(id, job)
     -- It is in a queue of a foreign program, and has to stay there. Only its end matters here. Older ones are checked
     -- less often.
     local age = request.now - (tonumber(job.indexed) or 0)
-    return again_in(id, math.max(queues.FOREIGN_PAUSE, math.floor(math.min(age / 60, OLD)), redis.call('ZCARD', keys.watched) / 2))
+    return again_in(id, math.max(queues.FOREIGN_PAUSE, math.floor(math.min(age / 60, PAUSE_MILLIS)), redis.call('ZCARD', keys.watched) / 2))
   end
   local since = tonumber(job.missing_at)
   -- A time in the future was written before the clock of Redis was set back.
@@ -194,7 +194,7 @@ local function lies_far_back(id, lengths)
   if not job or job.status ~= 'dispatched' or not job.script_type or job.missing_at or job.dialect or job.indexed then return false end
   local queue = keys.work(job.script_type, job.group, job.instance, job.priority)
   lengths[queue] = lengths[queue] or try('LLEN', queue) or 0
-  if lengths[queue] <= FAR then return false end
+  if lengths[queue] <= SEARCH_DISTANCE then return false end
   again_in(id, math.max(queues.look_again_at(job.script_type) - request.now, math.floor(lengths[queue] / 2)))
   return true
 end

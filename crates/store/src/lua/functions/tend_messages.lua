@@ -12,9 +12,9 @@ local SILENT = 10000
 local MOST_NODES, MOST_RESULTS, MOST_LOOKED_AT, MOST_OVER = 4, 64, 64, 64
 -- The time between two checks of a job that another program may run, ms; and the number of elements without a message
 -- that a call skips.
-local LOOK, MOST_PASSED_OVER = 1000, 1000
+local CHECK_INTERVAL_MILLIS, MOST_PASSED_OVER = 1000, 1000
 -- The maximum time until a check, ms.
-local LONGEST_LOOK = 5 * LOOK
+local LONGEST_LOOK = 5 * CHECK_INTERVAL_MILLIS
 -- The highest number.
 local LAST = 4294967295
 
@@ -91,7 +91,7 @@ local function answer_jobs()
     if name and done == nil then redis.call('RPUSH', keys.results, entry) end
   end
   for _, name in ipairs(request.due(keys.answers, LONGEST_LOOK, MOST_LOOKED_AT)) do
-    insist('ZADD', keys.answers, 'XX', values.digits(request.now + LOOK), name)
+    insist('ZADD', keys.answers, 'XX', values.digits(request.now + CHECK_INTERVAL_MILLIS), name)
     if room > 0 and answer(name) then answered, room = true, room - 1 end
   end
   return answered
