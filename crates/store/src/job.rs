@@ -7,6 +7,9 @@ use crate::views::Jobs;
 use hero_model::{Attempt, Job, JobId, Status, Timestamp};
 use hero_service::away;
 
+/// The number of children among which open ones are looked for, roughly.
+const CHILDREN_LOOKED_AT: usize = 128;
+
 impl Jobs<'_> {
     /// Returns a job, if it exists.
     pub async fn get(self, id: &JobId) -> Result<Option<Job>, Error> {
@@ -73,11 +76,11 @@ impl Jobs<'_> {
         Ok(answers.into_iter().map(status).collect())
     }
 
-    /// Returns children of the job that are not closed, in no order, at most `most`.
+    /// Returns children of the job that are not closed, in no order, at most `most`. Of many it may miss some, or all.
     pub async fn open_children(self, job: &JobId, most: usize) -> Result<Vec<JobId>, Error> {
-        let read = self.0.commands.call(redis::cmd("SRANDMEMBER").arg(self.0.keys.active(job)).arg(most)).await;
-        let ids: Vec<Text> = self.0.unspoilt(read)?;
-        Ok(ids.into_iter().filter_map(|id| id.0?.parse().ok()).collect())
+        let read = self.0.commands.call(redis::cmd("SSCAN").arg(self.0.keys.active(job)).arg(0).arg("COUNT").arg(CHILDREN_LOOKED_AT)).await;
+        let (_, ids): (Text, Vec<Text>) = self.0.unspoilt(read)?;
+        Ok(ids.into_iter().filter_map(|id| id.0?.parse().ok()).take(most).collect())
     }
 
     /// Whether the job still stands in a list of each of these others, so that it was not released.
