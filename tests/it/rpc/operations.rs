@@ -181,6 +181,29 @@ async fn each_of_many_prerequisites_is_named_in_an_explanation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn prerequisites_that_were_added_later_are_shown_and_explained() {
+    let (_house, _server, client) = open(0).await;
+    let waits = create(&client, json!(["1"])).await;
+    let before = json!({"script": "1", "dependents": [waits]});
+    let mut all = vec![create(&client, before.clone()).await];
+    // More than have room in the text of the hash, and a group that is staged.
+    for many in [110, 40] {
+        let group = client.ok("create_jobs", json!({"jobs": vec![before.clone(); many]})).await;
+        all.extend(group.as_array().unwrap().clone());
+    }
+    let sorted = |mut ids: Vec<Value>| {
+        ids.sort_by_key(ToString::to_string);
+        ids
+    };
+    let shown = client.ok("get_job", json!([waits])).await["prerequisites"].as_array().unwrap().clone();
+    assert_eq!(sorted(shown), sorted(all.clone()));
+    client.ok("start_job", json!([waits])).await;
+    let explained = client.ok("explain_job", json!([waits])).await;
+    let named: Vec<Value> = explained["waiting_for"].as_array().unwrap().iter().map(|other| other["job_id"].clone()).collect();
+    assert_eq!((&explained["reason"], sorted(named)), (&json!("waiting_for_prerequisites"), sorted(all)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_functions_of_scripts_are_listed_by_type() {
     let (_house, _server, client) = open(1).await;
     let all = client.ok("list_functions", json!([])).await;

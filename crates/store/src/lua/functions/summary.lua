@@ -2,7 +2,7 @@
 -- Reads fields of jobs, and only parts of long ones: a text is cut, anything else is left out. Writes nothing.
 -- ARGV  maximum size of a value · bytes after which no further job is read · number of fields · fields · ids …
 -- Gives for each job that was read {} (it does not exist) or {fields that are not whole, between spaces, then the
--- values}: at least one.
+-- values}: at least one. The prerequisites of a single job are all it has, also those that were added beside the text.
 local try = commands.try
 
 -- The size above which a text is not even read to be cut, bytes.
@@ -20,8 +20,19 @@ local function cut(text, short)
   return string.sub(text, 1, at)
 end
 
--- Reads a job. Returns its answer and the number of bytes that were read.
-local function read(key, fields, short, most)
+-- The text of the prerequisites of a job, with those that were added in fields of their own.
+local function all_prerequisites(id, key)
+  if not try('HGET', key, 'more_prerequisites') or redis.call('HSTRLEN', key, 'prerequisites') > READ then return nil end
+  local text, added = redis.call('HGET', key, 'prerequisites') or '[]', relations.added_prerequisites(id)
+  if #added == 0 then return nil end
+  -- A foreign program may have written anything.
+  if text ~= '[]' and string.sub(text, -2) ~= '"]' then return nil end
+  return (text == '[]' and '["' or string.sub(text, 1, -2) .. ',"') .. table.concat(added, '","') .. '"]'
+end
+
+-- Reads a job. Returns its answer and the number of bytes that were read. `alone`: it is the only one.
+local function read(id, fields, short, most, alone)
+  local key = keys.job(id)
   local length, partial, given = try('HLEN', key), {}, 0
   if (length or 0) == 0 then return {}, 0 end
   local list
@@ -32,7 +43,7 @@ local function read(key, fields, short, most)
   local left = list and math.huge or most
   list = list or {}
   for at, field in ipairs(fields) do
-    local value = list[at]
+    local value = alone and field == 'prerequisites' and all_prerequisites(id, key) or list[at]
     local size = value == nil and redis.call('HSTRLEN', key, field) or value and #value or 0
     if size > math.min(short, left) then
       partial[#partial + 1] = field
@@ -51,8 +62,9 @@ end
 return function()
   local short, most, fields, answers, given = request.take_number(), request.take_number(), {}, {}, 0
   for at = 1, request.take_number() do fields[at] = request.take() end
+  local alone = request.at + 1 == #request.argv
   while request.has_more() and given < most do
-    local answer, bytes = read(keys.job(request.take()), fields, short, most)
+    local answer, bytes = read(request.take(), fields, short, most, alone)
     answers[#answers + 1], given = answer, given + bytes
   end
   return answers
