@@ -136,8 +136,10 @@ class Worker:
         beside = [asyncio.create_task(self._present(store)), asyncio.create_task(self._listen(store))]
         try:
             await self._take(store)
-            await self._heartbeat(store)
+            # A Redis that does not answer delays neither the end of jobs nor its own for long.
+            beside.append(last := asyncio.create_task(self._heartbeat(store)))
             await self._drain()
+            await asyncio.wait({last}, timeout=OBEYING)
         finally:
             left = {*beside, *(task for _, task in self._runs.values())}
             for _ in range(5):
