@@ -10,7 +10,7 @@ pub(super) const LONGEST_STOP: Duration = Duration::from_millis(500);
 const MOST_MISSED: u32 = 2;
 /// The number of those in a row after which the processes evade looks on purpose.
 const MOST_EVADED: u32 = 5;
-/// The number of stops in a row that were too short, after which all processes are told to stop at once.
+/// The number of stops that failed in time since the last whole look, after which all processes are told to stop at once.
 const MOST_SHORT: u32 = 5;
 
 /// Keeps the processes stopped during a look that asks for it.
@@ -35,6 +35,8 @@ enum Held {
     Stopped,
     /// They could not be stopped, or did not stay so.
     Not(Unstopped),
+    /// They were stopped for as long as they may be, and went on before the look had ended.
+    TooLong,
 }
 
 /// How much a look has seen.
@@ -46,9 +48,11 @@ pub(super) enum Completeness {
     Missed,
     /// It may have missed something although it stopped the processes: some did not stay stopped.
     Evaded,
-    /// It may have missed something because they were not stopped for long enough. That proves nothing: the machine may
-    /// be busy.
+    /// It may have missed something because they did not stop in time. That proves nothing: the machine may be busy.
     TooShort,
+    /// It may have missed something because they went on before it had ended. That proves nothing either: the disk may be
+    /// slow.
+    TooLong,
 }
 
 impl<'a> Hold<'a> {
@@ -82,7 +86,7 @@ impl<'a> Hold<'a> {
     /// Lets them go on if they have been stopped for too long.
     pub(super) fn go_on_in_time(&mut self) {
         if self.is_too_long() && self.end() {
-            self.held = Held::Not(Unstopped::TooShort);
+            self.held = Held::TooLong;
         }
     }
 
@@ -108,6 +112,7 @@ impl<'a> Hold<'a> {
             Held::Free => Completeness::Missed,
             Held::Stopped => Completeness::Evaded,
             Held::Not(Unstopped::TooShort) => Completeness::TooShort,
+            Held::TooLong => Completeness::TooLong,
         }
     }
 }
@@ -119,7 +124,7 @@ pub(super) struct Missed {
     looks: u32,
     /// The number of those that the processes evaded although they were stopped.
     evaded: u32,
-    /// The number of those that were too short.
+    /// The number of stops that failed in time.
     short: u32,
 }
 
@@ -138,6 +143,7 @@ impl Missed {
             Completeness::Missed => Self { looks: self.looks + 1, ..*self },
             Completeness::Evaded => Self { looks: 0, evaded: self.evaded + 1, ..*self },
             Completeness::TooShort => Self { looks: 0, short: self.short + 1, ..*self },
+            Completeness::TooLong => Self { looks: 0, ..*self },
         };
         self.evaded >= MOST_EVADED
     }
@@ -220,7 +226,7 @@ mod tests {
         short.stop.as_mut().unwrap().until = is_over();
         short.go_on_in_time();
         assert!(!short.is_stopped() && !short.end() && !short.has_held());
-        assert_eq!([true, false].map(|is_whole| short.completeness(is_whole)), [Completeness::Whole, Completeness::TooShort]);
+        assert_eq!([true, false].map(|is_whole| short.completeness(is_whole)), [Completeness::Whole, Completeness::TooLong]);
         let mut continued = hold(&processes);
         parent.continue_child();
         continued.stop.as_mut().unwrap().until = is_over();
@@ -264,6 +270,9 @@ mod tests {
         assert_eq!(evaded_at, None);
         let orders: Vec<_> = stops.into_iter().flatten().collect();
         assert_eq!(orders, [[StopOrder::ParentsFirst; 5], [StopOrder::AllAtOnce; 5]].concat());
+        // Who did stop is told in the same order again.
+        let (stops, _) = stopped_looks(Completeness::TooLong);
+        assert!(!stops.contains(&Some(StopOrder::AllAtOnce)));
         let mut missed = Missed { looks: 0, evaded: MOST_EVADED - 1, short: 0 };
         assert!(!missed.note(Completeness::TooShort) && missed.note(Completeness::Evaded));
     }

@@ -12,7 +12,7 @@ use crate::proc_file;
 
 /// The time for all to stop.
 const STOP_TIMEOUT: Duration = Duration::from_millis(250);
-/// A process that had a processor for so long after it was told to stop could have stopped.
+/// Processes that together had a processor for so long after they were told to stop could have stopped.
 const LONG_ENOUGH: Duration = Duration::from_millis(200);
 /// The maximum number of lists in which somebody runs. Who starts others a moment before it stops is in the second one,
 /// and what they start in the third.
@@ -48,7 +48,7 @@ pub(crate) enum StopOrder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unstopped {
     /// Somebody ran in every list, whoever was told to stop, or goes on although it had taken the signal: they start or
-    /// continue each other. Or a process had a processor and did not stop: it spends its time in long system calls.
+    /// continue each other. Or they had processors and did not stop: they spend their time in long system calls.
     Evaded,
     /// They did not stop in time. On a busy machine some got no processor, which they need to stop.
     TooShort,
@@ -85,8 +85,8 @@ impl<'a> Stopped<'a> {
                 thread::sleep(POLL_INTERVAL);
             }
             if Instant::now() > until {
-                let could_have_stopped = |told: &Told| told.is_continued() || told.had_processor();
-                return Err(if stopped.told.iter().any(could_have_stopped) { Unstopped::Evaded } else { Unstopped::TooShort });
+                let could_have_stopped = stopped.had_processors() || stopped.told.iter().any(Told::is_continued);
+                return Err(if could_have_stopped { Unstopped::Evaded } else { Unstopped::TooShort });
             }
             if !is_awaited() {
                 return Err(Unstopped::TooShort);
@@ -98,6 +98,12 @@ impl<'a> Stopped<'a> {
     pub(crate) fn has_run(&self) -> bool {
         let (_, now) = self.list();
         now.iter().any(|(key, now)| self.all.get(key).is_none_or(|before| now.have_run_since(before)))
+    }
+
+    /// Whether those that were told to stop had a processor for long after that, together.
+    fn had_processors(&self) -> bool {
+        let long_enough = LONG_ENOUGH.as_millis() as u64 * clock_ticks_per_second() / 1000;
+        self.told.iter().map(Told::ran_since).sum::<u64>() >= long_enough
     }
 
     /// Lists what is below, and the states of its threads.
@@ -134,13 +140,14 @@ impl<'a> Stopped<'a> {
 
     fn tell_one(&mut self, process: &Process) {
         let again = self.told.iter().position(|told| told.process.key() == process.key());
-        let Some((now, handle)) = process.open() else { return };
-        let told = Told { process: now, handle, is_told_again: again.is_some() };
-        told.send(Signal::STOP);
-        match again {
-            Some(index) => self.told[index] = told,
-            None => self.told.push(told),
+        if let Some(index) = again {
+            self.told[index].is_told_again = true;
+            return self.told[index].send(Signal::STOP);
         }
+        let Some((now, handle)) = process.open() else { return };
+        let told = Told { process: now, handle, is_told_again: false };
+        told.send(Signal::STOP);
+        self.told.push(told);
     }
 }
 
@@ -153,7 +160,7 @@ impl Drop for Stopped<'_> {
 /// A process that was told to stop.
 #[derive(Debug)]
 struct Told {
-    /// As it was just before.
+    /// As it was just before the first time.
     process: Process,
     /// Kept, because it must be able to go on even if nothing can be opened then.
     handle: OwnedFd,
@@ -170,11 +177,10 @@ impl Told {
         goes_on() && goes_on()
     }
 
-    /// Whether it had a processor for long after it was told to stop.
-    fn had_processor(&self) -> bool {
-        let long_enough = LONG_ENOUGH.as_millis() as u64 * clock_ticks_per_second() / 1000;
-        Process::read(self.process.pid)
-            .is_some_and(|now| now.key() == self.process.key() && now.ran.saturating_sub(self.process.ran) >= long_enough)
+    /// The processor time that it has used since it was told to stop, in ticks.
+    fn ran_since(&self) -> u64 {
+        let now = Process::read(self.process.pid).filter(|now| now.key() == self.process.key());
+        now.map_or(0, |now| now.ran.saturating_sub(self.process.ran))
     }
 
     fn send(&self, signal: Signal) {

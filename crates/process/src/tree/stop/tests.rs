@@ -230,14 +230,19 @@ fn busy_parent() -> Option<(Shell, i32, i32)> {
 
 #[test]
 fn who_has_a_processor_and_does_not_stop_is_told_from_who_gets_none() {
-    let Some((_shell, parent, child)) = busy_parent() else { return };
-    let [parent, child] = [parent, child].map(|pid| {
-        let (process, handle) = Process::read(pid).unwrap().open().unwrap();
-        Told { process, handle, is_told_again: false }
+    let Some((shell, parent, child)) = busy_parent() else { return };
+    let stopping = |pids: &[i32]| {
+        let mut stopping = Stopped { root: shell.root(), spared: &[], order: StopOrder::AllAtOnce, told: Vec::new(), all: Threads::new() };
+        pids.iter().for_each(|pid| stopping.tell_one(&Process::read(*pid).unwrap()));
+        stopping
+    };
+    let (mut all, sleeper) = (stopping(&[parent, child]), stopping(&[child]));
+    // On a busy machine it has little of a processor. To be told again excuses nobody.
+    until("it has a processor", || {
+        all.tell_one(&Process::read(parent).unwrap());
+        all.had_processors()
     });
-    // On a busy machine it has little of a processor.
-    until("it has a processor", || parent.had_processor());
-    assert!(!child.had_processor());
+    assert!(!sleeper.had_processors());
 }
 
 #[test]
