@@ -37,8 +37,8 @@ pub(super) async fn report(
     }
     for Failure { job, error } in &failures {
         let of_spec = made_of.and_then(|(_, spec)| spec.jobs.get(job));
-        let timeout = of_spec.and_then(|job| job.timeout).unwrap_or(JobSpec::DEFAULT_TIMEOUT.into());
-        let lines = render(Style::stderr(), job, of_spec.map_or("", |job| &job.script), Some(timeout), error);
+        let timeout = of_spec.map(|job| job.timeout.unwrap_or(JobSpec::DEFAULT_TIMEOUT.into()));
+        let lines = render(Style::stderr(), job, of_spec.map_or("", |job| &job.script), timeout, error);
         lines.into_iter().for_each(|line| output::tell(line, 2));
     }
     // Only a server that has answered is asked once more.
@@ -48,10 +48,11 @@ pub(super) async fn report(
         && known.status.is_final()
     {
         let what = if known.stop_requested { "did not finish" } else { "failed" };
+        let there = if context.0 == 0 { String::new() } else { format!(" --context {context}") };
         output::note(
             Line::from(format!("flow {flow}: "))
                 + status(Style::stderr(), known.status, known.stop_requested)
-                + format!("; `hero flow show {flow}` shows it, `hero flow retry {flow}` runs what {what} again"),
+                + format!("; `hero flow show {flow}{there}` shows it, `hero flow retry {flow}{there}` runs what {what} again"),
         );
         if error.rpc().is_some_and(|rpc| rpc.code == code::JOB_STOPPED) {
             // The error would say the same once more.
