@@ -216,7 +216,9 @@ impl Verify {
             }
         }
         let looked = places.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" and ");
-        Err(Usage(format!("looked for it at {looked}; name it with --key")))
+        let looked = format!("looked for it at {looked}; name it with --key");
+        let is_named = self.key.is_some();
+        Err(if is_named { anyhow!(Usage(looked)) } else { anyhow!(looked) })
             .context("the key of the audit log is not there, and nothing can be said without it")
     }
 }

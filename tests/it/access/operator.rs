@@ -49,7 +49,7 @@ async fn a_user_logs_in_with_the_key_in_a_file() {
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
     };
     let (code, _, error) = run(&url, "", &["login", "--key", &file]);
-    assert!(code == 1 && error.contains("hero identity key"), "{code} {error}");
+    assert!(code == 2 && error.contains("hero identity key"), "{code} {error}");
     let (code, pubkey, error) = run("", "", &["identity", "key", &file]);
     assert!(code == 0 && pubkey.len() == 130, "{code} {pubkey} {error}");
     assert_eq!(run("", "", &["identity", "key", &file]).1, pubkey, "a key that is there stays");
