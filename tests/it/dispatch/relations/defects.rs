@@ -11,6 +11,32 @@ use super::{after, by_hand, child_of, continuation_of, leaves_nothing, released,
 use crate::support::{Redis, spec};
 
 #[tokio::test(flavor = "multi_thread")]
+async fn relatives_of_a_job_whose_actor_died_for_the_third_time_are_released() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let hand = Hand::of(&store);
+    let start = async |spec| {
+        let id = JobId::random();
+        store.jobs().create(NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
+        id
+    };
+    let job = start(spec("1")).await;
+    let (dependent, continuation) = (start(after(&[&job])).await, start(continuation_of(&job)).await);
+    for _ in 1..=3 {
+        hand.take(&job).await;
+        hand.forget().await;
+        store.clock().advance(Duration::from_secs(31));
+        store.queues().reap(128).await.unwrap();
+    }
+    crate::support::until("the release", || async {
+        store.jobs().release_relatives(128).await.unwrap();
+        (store.jobs().get(&dependent).await.unwrap()?.status == Status::Error).then_some(())
+    })
+    .await;
+    hand.take(&continuation).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_recovery_after_a_crash_does_not_stop_at_a_job_that_is_gone() {
     let redis = Redis::start().await;
     let store = redis.store().await;
