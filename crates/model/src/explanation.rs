@@ -25,7 +25,7 @@ pub enum Reason {
     WaitingForTurn,
     /// No live actor takes from its queue.
     NoLiveActor,
-    /// All actors that take from its queue belong to servers that drain, and take no more jobs.
+    /// All actors that take from its queue take no more jobs, because they end, or their server does.
     Draining,
     /// As many jobs run in its context as may.
     AtConcurrencyCap,

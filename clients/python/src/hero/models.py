@@ -532,7 +532,7 @@ class Reason(Word):
     """No live actor takes from its queue."""
 
     DRAINING = "draining"
-    """All actors that take from its queue belong to servers that drain, and take no more jobs."""
+    """All actors that take from its queue take no more jobs, because they end, or their server does."""
 
     AT_CONCURRENCY_CAP = "at_concurrency_cap"
     """As many jobs run in its context as may."""

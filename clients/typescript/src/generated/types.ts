@@ -324,8 +324,8 @@ export interface Explanation {
  *
  * - `no_live_actor`: No live actor takes from its queue.
  *
- * - `draining`: All actors that take from its queue belong to servers that drain, and take no more
- * jobs.
+ * - `draining`: All actors that take from its queue take no more jobs, because they end, or their
+ * server does.
  *
  * - `at_concurrency_cap`: As many jobs run in its context as may.
  *

@@ -75,7 +75,7 @@ impl Dispatcher {
                 };
                 Explanation { due_at, ..because(reason, message) }
             }
-            Status::WaitingForPrerequisites => self.explain_waiting(context, job).await?,
+            Status::WaitingForPrerequisites => self.explain_waiting(context, job, since.is_none()).await?,
             Status::Dispatched => self.explain_queued(context, job, since).await?,
             Status::Started => {
                 let actor = job.actor.as_deref().unwrap_or("an actor");
@@ -117,8 +117,9 @@ impl Dispatcher {
         }))
     }
 
-    /// Explains which relation blocks a job: its prerequisites first, then its parent, then its predecessor.
-    async fn explain_waiting(&self, context: ContextId, job: &Job) -> Result<Explanation, Error> {
+    /// Explains which relation blocks a job: its prerequisites first, then its parent, then its predecessor. With
+    /// `looks`, descendants of that which have not ended are looked for.
+    async fn explain_waiting(&self, context: ContextId, job: &Job, looks: bool) -> Result<Explanation, Error> {
         let mut relatives = job.prerequisites.clone();
         relatives.extend(job.parent_id.iter().chain(&job.predecessor_id).cloned());
         let statuses =
@@ -131,16 +132,14 @@ impl Dispatcher {
             .collect();
         let one =
             |id: &Option<JobId>| id.iter().filter_map(|other| Some(WaitsFor { job_id: other.clone(), status: status(id)? })).collect();
-        let mut closes = false;
+        let closes = status(&job.predecessor_id).is_some_and(Status::is_final);
         let (reason, waiting_for): (_, Vec<WaitsFor>) = if !prerequisites.is_empty() {
             (Reason::WaitingForPrerequisites, prerequisites)
         } else if status(&job.parent_id).is_some_and(|status| !status.is_final()) {
             (Reason::WaitingForParent, one(&job.parent_id))
         } else if let Some(predecessor) = &job.predecessor_id {
-            let has_ended = status(&job.predecessor_id).is_some_and(Status::is_final);
-            let descendants = if has_ended { self.open_descendants(context, predecessor).await? } else { Vec::new() };
-            closes = !descendants.is_empty();
-            (Reason::WaitingForPredecessor, if closes { descendants } else { one(&job.predecessor_id) })
+            let descendants = if closes && looks { self.open_descendants(context, predecessor).await? } else { Vec::new() };
+            (Reason::WaitingForPredecessor, if descendants.is_empty() { one(&job.predecessor_id) } else { descendants })
         } else {
             (Reason::WaitingForPrerequisites, Vec::new())
         };
@@ -156,6 +155,9 @@ impl Dispatcher {
             _ if deleted.is_some() => deleted.unwrap_or_default(),
             _ if waiting_for.is_empty() => "what it waited for has ended; it is let go in a moment".into(),
             Reason::WaitingForParent => format!("the script of its parent must return first: {named}"),
+            Reason::WaitingForPredecessor if closes && waiting_for.iter().all(|other| other.status.is_final()) => {
+                format!("its predecessor {named} has ended, and all descendants of that must end first")
+            }
             Reason::WaitingForPredecessor if closes => {
                 format!("its predecessor has ended, and descendants of that must end first: {named}")
             }
@@ -230,7 +232,8 @@ impl Dispatcher {
         };
         let actors = actors.map_err(failed)?;
         let drains = actors.iter().any(|actor| actor.presence.draining && actor.is_for(&queue));
-        let actors = actors.iter().filter(|actor| actor.takes_from(&queue)).count();
+        let (foreign, ours): (Vec<_>, Vec<_>) = actors.iter().filter(|actor| actor.takes_from(&queue)).partition(|actor| actor.foreign);
+        let actors = foreign.len() + ours.len();
         let most = store.limits().running() as u64;
         let turn = self.0.explain_waits.get().and_then(|explain| explain(context, &queue));
         let (reason, message) = if in_queue.paused {
@@ -258,11 +261,15 @@ impl Dispatcher {
         } else {
             let counted = |number: u64, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
             let held = counted(in_queue.depth, "job");
-            if in_queue.running == 0 {
-                let seconds = PRESENCE.as_secs();
+            // What foreign actors run may have no lease, so nobody knows whether they are busy.
+            let seconds = PRESENCE.as_secs();
+            if in_queue.running == 0 && foreign.is_empty() {
                 let offer = counted(actors as u64, "actor");
                 let why = format!("one takes it in a moment, or they have ended without a word, which shows within {seconds} s");
                 (Reason::WaitingForActor, format!("{offer} of {of} may take it, and none has a job: {why}; its queue holds {held}"))
+            } else if in_queue.running == 0 {
+                let why = format!("are busy, or have ended without a word, which shows within {seconds} s");
+                (Reason::AllActorsBusy, format!("all actors of {of} {why}; its queue holds {held}"))
             } else {
                 (Reason::AllActorsBusy, format!("all actors of {of} are busy; its queue holds {held}"))
             }
