@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import signal
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 from hero import Hero, JobHandle, errors, models
 from hero.testing import Server, serve
 from hero.worker import Worker
+from hero.worker.store import Store
 
 T = TypeVar("T")
 LIVENESS = 90.0
@@ -242,6 +244,21 @@ def test_a_redis_that_wants_another_password_is_told_and_not_asked_again(server:
         with pytest.raises(errors.ConnectError, match=r"does not let this worker in .*the data directory") as told:
             worker.run()
         assert str(server.data) in str(told.value) and "hunter2" not in str(told.value)
+
+
+def test_a_heartbeat_that_is_never_answered_does_not_hold_up_the_end(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = Worker("pytasks", redis=str(server.data), instance=8)
+    worker.script(len)
+
+    async def never(_store: Store, _said: str) -> None:
+        worker.stop()
+        await asyncio.Event().wait()
+
+    async def serves() -> None:
+        await asyncio.wait_for(worker.serve(), LIVENESS)
+
+    monkeypatch.setattr(Store, "present", never)
+    asyncio.run(serves())
 
 
 def test_a_worker_without_tasks_says_how_to_register_one() -> None:
