@@ -65,6 +65,19 @@ fn a_flow_that_fails_says_which_job_and_how_to_go_on() {
 }
 
 #[test]
+fn the_advice_of_a_flow_names_its_context_and_no_timeout_that_nobody_knows() {
+    let server = Server::with(Hero::new(), &["--contexts", "0,1", "--pool", "osis=2"]);
+    let file = server.hero.file("flow.yaml", "jobs:\n  a: { script: 'loop { }', timeout: 0.2 }\n");
+    let ran = server.run(&["flow", "run", &file, "--context", "1"]);
+    let waited = server.run(&["flow", "wait", "1", "--context", "1"]);
+    for (ended, timeout) in [(&ran, true), (&waited, false)] {
+        let advice = "`hero flow show 1 --context 1` shows it, `hero flow retry 1 --context 1` runs what failed again";
+        assert!(ended.code == 3 && ended.err.contains(advice), "{} {}", ended.code, ended.err);
+        assert_eq!((ended.err.contains("0.2 s"), ended.err.contains("60 s")), (timeout, false), "{}", ended.err);
+    }
+}
+
+#[test]
 fn a_flow_that_is_stopped_did_not_fail() {
     let server = Server::start();
     let file = server.hero.file("flow.yaml", "jobs:\n  a: { script: 'loop { }' }\n  b: { script: '1', depends_on: [a] }\n");
