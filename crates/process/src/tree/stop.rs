@@ -34,7 +34,7 @@ pub(crate) struct Stopped<'a> {
     all: Threads,
 }
 
-/// Who is told to stop first.
+/// The order in which hero tells processes to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopOrder {
     /// Each after its parents have stopped. So none sees that a child of it has: `sudo` would stop itself then, for good,
@@ -139,10 +139,9 @@ impl<'a> Stopped<'a> {
     }
 
     fn tell_one(&mut self, process: &Process) {
-        let again = self.told.iter().position(|told| told.process.key() == process.key());
-        if let Some(index) = again {
-            self.told[index].is_told_again = true;
-            return self.told[index].send(Signal::STOP);
+        if let Some(told) = self.told.iter_mut().find(|told| told.process.key() == process.key()) {
+            told.is_told_again = true;
+            return told.send(Signal::STOP);
         }
         let Some((now, handle)) = process.open() else { return };
         let told = Told { process: now, handle, is_told_again: false };
