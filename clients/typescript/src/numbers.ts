@@ -9,7 +9,9 @@ export const MOST_LOST = 4;
  * Refuses invalid durations and limits of programs without types. They would remove a limit, or cause an endless wait.
  */
 export const needNumbers = (given: object, least = 0): void => {
-  for (const [name, value] of Object.entries(given) as [string, unknown][]) {
+  // Without `Object.entries`, which takes as long as the rest of a call.
+  for (const name in given) {
+    const value = (given as Record<string, unknown>)[name];
     if (value !== undefined && !(typeof value === "number" && value >= least))
       throw new TypeError(`${name} has to be a number from ${least} on`);
   }

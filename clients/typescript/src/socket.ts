@@ -58,11 +58,11 @@ export class SocketClient implements Client {
 
   call(method: string, params: object, options: Special = {}): Promise<never> {
     return new Promise((resolve: Call["resolve"], reject) => {
-      needNumbers({ callTimeout: options.callTimeout });
+      const { first, signal, callTimeout, wait = Infinity } = options;
+      needNumbers({ callTimeout });
       const most = this.#options.maxCalls ?? 10_000;
       if (this.#closed) throw new ClientClosed();
-      if (options.signal?.aborted) throw options.signal.reason as Error;
-      const { first, wait = Infinity } = options;
+      if (signal?.aborted) throw signal.reason as Error;
       if (this.#calls.size >= most && !first) throw new TooManyCalls(most);
       const until = performance.now() + wait * 1000;
       const id = ++this.#ids;
