@@ -18,7 +18,7 @@ pub trait Service: Send + 'static {
     /// The task in words for the log: "renewing leases".
     const NAME: &'static str;
 
-    /// Does one bounded round and returns the pause before the next.
+    /// Does one bounded round and returns the pause before the next. Without a pause the next one follows at once.
     fn tick(&mut self) -> impl Future<Output = Result<Duration, Self::Error>> + Send;
 }
 
@@ -51,6 +51,11 @@ async fn repeat<S: Service>(mut service: S, shutdown: CancellationToken, after_e
                 after_error
             }
         };
+        if pause.is_zero() {
+            // The shortest sleep takes a millisecond.
+            tokio::task::yield_now().await;
+            continue;
+        }
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = shutdown.cancelled() => return,
