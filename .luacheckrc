@@ -5,7 +5,7 @@ self = false
 read_globals = {
   'redis', 'cjson', 'cmsgpack',
   'commands', 'values', 'keys', 'time', 'leases', 'field_counts', 'jobs', 'attempts', 'news', 'layouts', 'ends', 'queues', 'routing', 'relations', 'links', 'cycles', 'index', 'filter',
-  'foreign', 'awaited', 'keyed', 'schedules', 'conveyor', 'fair', 'incoming', 'limit', 'masks', 'access', 'flows', 'objects', 'once', 'coordinator', 'calling', 'envelopes', 'messages', 'message_jobs', 'unsent', 'clock_step',
+  'foreign', 'awaited', 'keyed', 'schedules', 'conveyor', 'relatives', 'fair', 'incoming', 'limit', 'masks', 'access', 'flows', 'objects', 'once', 'coordinator', 'calling', 'envelopes', 'messages', 'message_jobs', 'unsent', 'clock_step',
   'functions', 'made_library',
 }
 globals = { 'request' }

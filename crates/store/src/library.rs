@@ -22,7 +22,7 @@ macro_rules! files {
 /// The shared modules, each after the modules that it uses.
 const MODULES: Files = files!("lua/",
     "commands" "values" "keys" "time" "request" "leases" "field_counts" "jobs" "attempts" "news" "coordinator" "flows" "layouts" "ends" "queues" "routing" "relations" "links" "cycles" "index"
-    "filter" "foreign" "awaited" "keyed" "schedules" "conveyor" "fair" "incoming" "limit" "masks" "objects" "access" "calling" "once" "envelopes" "messages" "message_jobs" "unsent" "clock_step"
+    "filter" "foreign" "awaited" "keyed" "schedules" "conveyor" "relatives" "fair" "incoming" "limit" "masks" "objects" "access" "calling" "once" "envelopes" "messages" "message_jobs" "unsent" "clock_step"
 );
 
 /// The most used globals, as locals: a function of a library looks up every other global in two tables.

@@ -18,7 +18,7 @@ const WHEN_FULL: Function = Function("fetch_when_full");
 const PAUSE_WHEN_FULL: Duration = Duration::from_secs(1);
 
 /// The answer of the function, as its header describes it.
-type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32, u8, u8, i64);
+type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u8, u8, u8, i64, Vec<String>);
 
 /// The end of an attempt.
 #[derive(Debug, Clone, PartialEq)]
@@ -170,7 +170,7 @@ impl Queues<'_> {
         let call = self.encode_fetch(&FUNCTION, fetch, fetch.actors, layout_queues, fair, now);
         let audience = self.0.inbox.audience();
         let answer: Result<Answer, Error> = store.fetches.function(&call).await;
-        let (statuses, taken, stopped, more, releases, importable, instances_left, now) = match answer {
+        let (statuses, taken, stopped, more, left_to_release, importable, instances_left, now, types) = match answer {
             Err(error) if error.out_of_memory() => {
                 // The ends are recorded in any case. A free actor is chosen at random, because the waiting jobs may be for one actor alone.
                 let free: Vec<usize> = (0..fetch.actors.len()).filter(|at| fetch.actors[*at].room > 0).collect();
@@ -197,9 +197,10 @@ impl Queues<'_> {
         for job in stopped.iter().filter_map(|id| id.parse().ok()) {
             Jobs(self.0).tell_by_reading(job);
         }
-        if releases > 0 {
+        if left_to_release > 0 {
             store.releases.notify_one();
         }
+        store.wake_ups.wake_all(&types);
         let taken = taken.into_iter().filter_map(|values| Claimed::from_fetch(values, now)).collect();
         Ok((Fetched { statuses, taken, more: more > 0, instances_left: instances_left == 1 }, importable == 1))
     }

@@ -107,10 +107,15 @@ function news.send()
   request.counters, request.notices = request.empty(request.counters), request.empty(request.notices)
 end
 
--- The same, in functions whose answer does not tell this server of its own waiters.
+-- Tells this server of its own waiters, in functions whose answer does not.
+function news.tell_own()
+  if #request.own > 0 then tell(request.server, request.own) end
+  request.own = request.empty(request.own)
+end
+
 function news.send_all()
   news.send()
-  if #request.own > 0 then tell(request.server, request.own) end
+  news.tell_own()
 end
 
 return news

@@ -274,15 +274,15 @@ end
 
 local read_open = jobs.reader('status', 'open', 'script_type', 'group', 'instance', 'priority', 'attempt')
 
--- Counts down the jobs that a job waits for.
+-- Counts down the jobs that a job waits for. Returns its script type and queue if it waits for none any more.
 function relations.unblock(id)
   local job = read_open(id)
   if not job or not job.open then return end
   local open = try('HINCRBY', keys.job(id), 'open', -1)
   if job.status == 'waiting_for_prerequisites' and (open or 0) <= 0 then
     local script_type = job.script_type or jobs.DEFAULT_TYPE
-    routing.begin(id, job.attempt or 0, script_type, keys.work(script_type, job.group, job.instance, job.priority), nil, 0)
-    return script_type
+    local queue = keys.work(script_type, job.group, job.instance, job.priority)
+    return script_type, select(2, routing.begin(id, job.attempt or 0, script_type, queue, nil, 0))
   end
 end
 

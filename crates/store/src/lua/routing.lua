@@ -7,7 +7,7 @@ routing.AGAIN = 5000
 
 local read_target = jobs.reader('dialect', 'script_type', 'worker_id')
 
--- Puts a job into its queue; if the key is no list, the promoter tries again later.
+-- Puts a job into its queue; if the key is no list, the promoter tries again later. Returns its status, and the queue where it is.
 function routing.enqueue(queue, script_type, id, again)
   local job, shadow, only = read_target(id), nil, nil
   if job.dialect then
@@ -23,7 +23,7 @@ function routing.enqueue(queue, script_type, id, again)
   if not only then pushed = queues.push(queue, script_type, id, again) end
   if pushed then
     queues.watch(id, script_type, shadow)
-    return 'dispatched'
+    return 'dispatched', not only and queue or nil
   end
   redis.call('HSET', keys.job(id), 'status', 'scheduled')
   insist('ZADD', keys.scheduled, request.now + routing.AGAIN, id)
@@ -42,9 +42,9 @@ function routing.requeue(id, attempt, kind, script_type, job)
 end
 
 -- Puts a job on its way: to its time (ms) if that is in the future, behind the jobs it waits for, or into its queue.
--- Returns its status after that.
+-- Returns its status after that, and the queue where it is, if it is in one.
 function routing.begin(id, attempt, script_type, queue, due, open)
-  local key, status = keys.job(id), 'waiting_for_prerequisites'
+  local key, status, place = keys.job(id), 'waiting_for_prerequisites', nil
   if due and due > request.now then
     status = 'scheduled'
     redis.call('HSET', key, 'status', status, 'updated_at', request.now_text)
@@ -57,12 +57,12 @@ function routing.begin(id, attempt, script_type, queue, due, open)
       if layout then layouts.mirror(id, layout, status) end
     else
       redis.call('HSET', key, 'status', 'dispatched', 'queued_at', request.now_text, 'updated_at', request.now_text)
-      status = routing.enqueue(queue, script_type, id)
+      status, place = routing.enqueue(queue, script_type, id)
       if status == 'dispatched' then news.count(script_type, status) end
     end
   end
   news.event(id, status, attempt)
-  return status
+  return status, place
 end
 
 local read_place = jobs.reader('status', 'queued_at', 'unseen')

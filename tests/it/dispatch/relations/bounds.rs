@@ -98,7 +98,7 @@ async fn a_job_that_thousands_name_as_their_dependent_is_not_written_anew_for_ea
 async fn each_of_many_that_name_a_job_lets_it_go_and_blocks_its_retry() {
     let redis = Redis::start().await;
     let store = redis.store().await;
-    let hand = Hand::of(&store);
+    let hand = Hand::of_crowded(&store, &redis);
     let last = create(&store, spec("1")).await;
     let before = create_all(&store, (0..150).map(|_| JobSpec { dependents: vec![last.clone()], ..spec("1") })).await;
     for id in before.iter().chain([&last]) {

@@ -14,7 +14,7 @@ use crate::support::{Redis, spec};
 async fn relatives_of_a_job_whose_actor_died_for_the_third_time_are_released() {
     let redis = Redis::start().await;
     let store = redis.store().await;
-    let hand = Hand::of(&store);
+    let hand = Hand::of_crowded(&store, &redis);
     let start = async |spec| {
         let id = JobId::random();
         store.jobs().create(NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
@@ -40,7 +40,7 @@ async fn relatives_of_a_job_whose_actor_died_for_the_third_time_are_released() {
 async fn the_recovery_after_a_crash_does_not_stop_at_a_job_that_is_gone() {
     let redis = Redis::start().await;
     let store = redis.store().await;
-    let hand = Hand::of(&store);
+    let hand = Hand::of_crowded(&store, &redis);
     let mut jobs = Vec::new();
     for _ in 0..30 {
         let id = JobId::random();
@@ -137,7 +137,7 @@ async fn a_parent_is_not_forgotten_before_its_children_have_ended() {
 async fn a_parent_is_not_forgotten_before_its_relatives_are_released() {
     let redis = Redis::start().await;
     let store = redis.store().await;
-    let hand = Hand::of(&store);
+    let hand = Hand::of_crowded(&store, &redis);
     let create = async |spec| {
         let id = JobId::random();
         store.jobs().create(NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
@@ -192,7 +192,7 @@ async fn two_promoters_never_run_one_delayed_job_twice() {
         jobs.insert(id.to_string());
     }
     stores[0].jobs().start(&first).await.unwrap();
-    let hand = Hand::of(&stores[0]);
+    let hand = Hand::of_crowded(&stores[0], &redis);
     hand.finish(&first).await;
     while stores[0].jobs().release_relatives(128).await.unwrap() {}
     for store in &stores {

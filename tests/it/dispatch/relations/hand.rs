@@ -5,7 +5,7 @@ use hero::model::{ErrorKind, JobError, JobId, Output, OutputFormat, Status};
 use hero::store::{ActorRoom, AttemptEnd, Claimed, Ended, Fetch, Store};
 use tokio::sync::Mutex;
 
-use crate::support::until;
+use crate::support::{Redis, connection, until};
 
 /// An actor of the type queue of osis whose attempts end when a test says so.
 pub struct Hand {
@@ -13,11 +13,18 @@ pub struct Hand {
     running: Mutex<BTreeMap<JobId, VecDeque<Claimed>>>,
     /// Every attempt it ever took, in order.
     taken: Mutex<Vec<(JobId, u32)>>,
+    /// Where others wait for the release of their relatives before each end, so that the end releases none.
+    crowded: Option<::redis::Client>,
 }
 
 impl Hand {
     pub fn of(store: &Store) -> Self {
-        Self { store: store.clone(), running: Mutex::default(), taken: Mutex::default() }
+        Self { store: store.clone(), running: Mutex::default(), taken: Mutex::default(), crowded: None }
+    }
+
+    /// One whose ends leave the release of relatives to `release_relatives`, because others wait for theirs.
+    pub fn of_crowded(store: &Store, redis: &Redis) -> Self {
+        Self { crowded: Some(::redis::Client::open(redis.url()).unwrap()), ..Self::of(store) }
     }
 
     /// Fetches all available jobs, and returns their number.
@@ -29,11 +36,15 @@ impl Hand {
                 return count;
             }
             count += fetched.taken.len();
-            let (mut running, mut taken) = (self.running.lock().await, self.taken.lock().await);
-            for claimed in fetched.taken {
-                taken.push((claimed.job.clone(), claimed.attempt));
-                running.entry(claimed.job.clone()).or_default().push_back(claimed);
-            }
+            self.keep(fetched.taken).await;
+        }
+    }
+
+    async fn keep(&self, jobs: Vec<Claimed>) {
+        let (mut running, mut taken) = (self.running.lock().await, self.taken.lock().await);
+        for claimed in jobs {
+            taken.push((claimed.job.clone(), claimed.attempt));
+            running.entry(claimed.job.clone()).or_default().push_back(claimed);
         }
     }
 
@@ -59,6 +70,18 @@ impl Hand {
     pub async fn finish(&self, id: &JobId) {
         let output = Output { text: "1".into(), format: OutputFormat::Json };
         assert_eq!(self.end(id, AttemptEnd::Finished(output)).await, Status::Finished);
+    }
+
+    /// Finishes an attempt, and returns the jobs that the same call takes.
+    pub async fn finish_and_take(&self, id: &JobId) -> Vec<JobId> {
+        self.take(id).await;
+        let claimed = self.running.lock().await.remove(id).unwrap().pop_front().unwrap();
+        let output = Output { text: "1".into(), format: OutputFormat::Json };
+        let fetched = self.fetch(&[ended(&claimed, AttemptEnd::Finished(output))], 128).await;
+        assert_eq!(fetched.statuses, [Some(Status::Finished)]);
+        let jobs = fetched.taken.iter().map(|claimed| claimed.job.clone()).collect();
+        self.keep(fetched.taken).await;
+        jobs
     }
 
     /// The script throws an error. Returns the new status of the job.
@@ -107,6 +130,11 @@ impl Hand {
     }
 
     async fn fetch(&self, ends: &[Ended], room: usize) -> hero::store::Fetched {
+        if let Some(client) = self.crowded.as_ref().filter(|_| !ends.is_empty()) {
+            let mut push = ::redis::cmd("LPUSH");
+            push.arg("hero:q:release").arg(format!("{} deleted -", JobId::random()));
+            let _: i64 = push.query_async(&mut connection(client).await.unwrap()).await.unwrap();
+        }
         let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
         let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
         self.store.queues().fetch(&Fetch { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()

@@ -5,6 +5,7 @@
 //!
 //! Where the order matters, a [`hand::Hand`] plays the actor, so that the test decides when and how an attempt ends.
 
+mod at_once;
 mod bounds;
 mod budget;
 mod bulk;

@@ -12,17 +12,24 @@ use crate::support::{Redis, spec};
 async fn quiet() -> (Redis, Store, Hand) {
     let redis = Redis::start().await;
     let store = redis.store().await;
+    let hand = Hand::of_crowded(&store, &redis);
+    (redis, store, hand)
+}
+
+/// The same, with a hand whose ends release relatives.
+pub(super) async fn quiet_hand() -> (Redis, Store, Hand) {
+    let (redis, store, _) = quiet().await;
     let hand = Hand::of(&store);
     (redis, store, hand)
 }
 
-async fn make(store: &Store, spec: JobSpec, start: bool) -> Created {
+pub(super) async fn make(store: &Store, spec: JobSpec, start: bool) -> Created {
     let id = spec.job_id.clone().unwrap_or_else(JobId::random);
     store.jobs().create(NewJob { id, spec, start, waited: false, occurrence: None, flow: None }).await.unwrap()
 }
 
 /// Stores a job that starts, by an id of its own.
-async fn started(store: &Store, spec: JobSpec) -> JobId {
+pub(super) async fn started(store: &Store, spec: JobSpec) -> JobId {
     let id = spec.job_id.clone().unwrap_or_else(JobId::random);
     let created = make(store, named(&id, spec), true).await;
     assert!(matches!(created, Created::Created(_)), "{created:?}");

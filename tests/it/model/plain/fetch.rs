@@ -56,13 +56,14 @@ impl Plain {
         taken
     }
 
-    /// Returns the current status, or none if another actor holds the job.
+    /// Returns the current status, or none if another actor holds the job. Relatives are released at once if nothing else waits for that.
     pub fn finish(&mut self, server: usize, job: Number, claim: u32, end: End) -> Option<Status> {
         let it = &mut self.jobs[job];
         if it.status != Some(Status::Started) || it.attempt + it.given_back != claim || it.holder != Some(server) {
             return None;
         }
         self.leases.remove(&job);
+        let releases_at_once = self.pending.is_empty();
         match end {
             End::Finished => self.end(job, Status::Finished),
             End::Failed => {
@@ -82,6 +83,10 @@ impl Plain {
                 self.requeue(job, attempt);
             }
         }
-        self.jobs[job].status
+        let status = self.jobs[job].status;
+        if releases_at_once {
+            self.release();
+        }
+        status
     }
 }
