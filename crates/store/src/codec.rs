@@ -276,19 +276,18 @@ fn added_prerequisites(fields: &HashMap<String, Text>) -> Vec<JobId> {
     added.into_iter().map(|(_, id)| id).collect()
 }
 
-/// Returns the fields of a new job of this context that differ from the defaults: `jobs.new_fields` in `lua/jobs.lua` adds those of the
-/// legacy layout, even empty ones, and puts these after them.
+/// Returns the fields of a new job of this context that usually differ from the defaults, or do so in this job: `jobs.new_fields` in
+/// `lua/jobs.lua` adds those of the legacy layout, even empty ones, and puts these after them.
 ///
 /// Every field costs Redis 0.1 µs in each function that touches the hash, and 0.5 µs on the way there.
 pub(super) fn fields(spec: &JobSpec, context: ContextId) -> Vec<(&'static str, String)> {
-    let mut fields = vec![("script", spec.script.clone())];
+    let timeout = spec.timeout.map(|seconds| seconds.to_string()).unwrap_or_default();
+    let mut fields = vec![("script", spec.script.clone()), ("caller_id", spec.caller_id.clone().unwrap_or_default()), ("timeout", timeout)];
     let mut optional = |name, value: Option<String>| fields.extend(value.map(|value| (name, value)));
     let map = |map: &BTreeMap<String, String>| (!map.is_empty()).then(|| json(map));
     let list = |ids: &[JobId]| (!ids.is_empty()).then(|| json(&ids));
-    optional("caller_id", spec.caller_id.clone());
     optional("worker_id", spec.worker_id.as_ref().map(ToString::to_string));
     optional("context_id", (spec.context_id != context).then(|| spec.context_id.to_string()));
-    optional("timeout", spec.timeout.map(|seconds| seconds.to_string()));
     optional("retries", (spec.retries > 0).then(|| spec.retries.to_string()));
     optional("concurrent", spec.concurrent.then(|| spec.concurrent.to_string()));
     optional("log_path", spec.log_path.clone());
