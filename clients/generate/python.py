@@ -322,12 +322,12 @@ def print_methods(document: Document) -> str:
 
 
 def print_options(method: Method, document: Document) -> str:
-    """Prints the optional parameters of a create."""
+    """Prints the optional parameters of a create but `start`: who passes these on says by the method whether it is started."""
     lines = [
         f"\n\nclass {pascal(method.name)}Options(TypedDict, total=False):\n    {docstring(f'The optional parameters of `{method.name}`.', 4)}\n\n"
     ]
     for each in method.parameters:
-        if not each.required:
+        if not each.required and each.name != "start":
             kind = sent_type(each.shape, document, "models.")
             lines.append(f"    {name_of(each.name)}: {kind if kind == 'Any' else f'{kind} | None'}\n")
     return "".join(lines)

@@ -20,7 +20,16 @@ const PAUSE_BETWEEN_WAITS: Duration = Duration::from_millis(100);
 impl Client {
     /// Stores a job and returns its id.
     pub async fn create_job(&self, spec: &JobSpec) -> Result<JobId, Error> {
-        self.call(&CreateJob { spec: &self.keyed(spec, |spec| &mut spec.idempotency_key) }).await
+        self.store_job(spec, false).await
+    }
+
+    /// Stores a job, starts it and returns its id, in one call that can be repeated.
+    pub async fn submit_job(&self, spec: &JobSpec) -> Result<JobId, Error> {
+        self.store_job(spec, true).await
+    }
+
+    async fn store_job(&self, spec: &JobSpec, start: bool) -> Result<JobId, Error> {
+        self.call(&CreateJob { spec: &self.keyed(spec, |spec| &mut spec.idempotency_key), start }).await
     }
 
     /// Stores several jobs, all or none, and returns their ids.
@@ -28,11 +37,20 @@ impl Client {
     /// Each job gets an idempotency key, so that the call can be repeated. But if a job has an id, others may name it,
     /// which the server refuses for jobs with keys: such a call is sent once.
     pub async fn create_jobs(&self, jobs: &[JobSpec]) -> Result<Vec<JobId>, Error> {
+        self.store_jobs(jobs, false).await
+    }
+
+    /// Like [`Client::create_jobs`], and starts the jobs; the server bounds how many jobs can be started so.
+    pub async fn submit_jobs(&self, jobs: &[JobSpec]) -> Result<Vec<JobId>, Error> {
+        self.store_jobs(jobs, true).await
+    }
+
+    async fn store_jobs(&self, jobs: &[JobSpec], start: bool) -> Result<Vec<JobId>, Error> {
         if jobs.iter().any(|job| job.job_id.is_some() && job.idempotency_key.is_none()) {
-            return self.call(&CreateJobs { jobs }).await;
+            return self.call(&CreateJobs { jobs, start }).await;
         }
         let jobs: Vec<_> = jobs.iter().map(|spec| self.keyed(spec, |spec| &mut spec.idempotency_key).into_owned()).collect();
-        self.call(&CreateJobs { jobs: &jobs }).await
+        self.call(&CreateJobs { jobs: &jobs, start }).await
     }
 
     /// Puts a created job into its queue.

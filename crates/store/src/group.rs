@@ -7,17 +7,20 @@ use super::functions::{Created, NewJob};
 use super::seen::{LISTS, Seen, list_of};
 use hero_model::JobId;
 
-/// The most jobs, relations and bytes that Redis stores at once, within some milliseconds.
-const MAX_PER_CALL: (usize, Weight) = (64, Weight { bytes: 128 * 1024, relations: 100 });
 /// Larger groups are staged in slices of this size.
 const MAX_SLICE: (usize, Weight) = (24, Weight { bytes: 128 * 1024, relations: 100 });
 /// The number of jobs that one call enters into the lists of the jobs for which they wait.
 const JOBS_PER_LINK_CALL: usize = 64;
 
-/// Whether one call can store the jobs.
-pub(super) fn fits_at_once(jobs: &[NewJob]) -> bool {
-    let Weight { bytes, relations } = jobs.iter().map(NewJob::weight).sum();
-    jobs.len() <= MAX_PER_CALL.0 && bytes <= MAX_PER_CALL.1.bytes && relations <= MAX_PER_CALL.1.relations
+impl NewJob {
+    /// The most jobs, relations and bytes that Redis stores at once, within some milliseconds.
+    pub const MOST_AT_ONCE: (usize, Weight) = (64, Weight { bytes: 128 * 1024, relations: 100 });
+
+    /// Whether one call can store the jobs.
+    pub fn fit_at_once(jobs: &[Self]) -> bool {
+        let (most, weight): (_, Weight) = (Self::MOST_AT_ONCE, jobs.iter().map(Self::weight).sum());
+        jobs.len() <= most.0 && weight.bytes <= most.1.bytes && weight.relations <= most.1.relations
+    }
 }
 
 /// A group of jobs that are about to be stored in one step.

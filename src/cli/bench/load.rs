@@ -164,8 +164,7 @@ impl Load {
         let work = async |caller, _| {
             let client = self.client(caller);
             let known = self.made.is_some().then(|| self.job());
-            let id = client.create_job(known.as_ref().unwrap_or(&self.spec)).await?;
-            client.start_job(HOME, &id).await?;
+            let id = client.submit_job(known.as_ref().unwrap_or(&self.spec)).await?;
             ids.borrow_mut().push(id);
             Ok(())
         };

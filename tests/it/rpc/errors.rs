@@ -248,8 +248,16 @@ async fn a_full_queue_and_a_full_store_say_when_to_come_back() {
     let fault = client.fault("start_job", json!([late])).await;
     assert!(full(&fault) && fault.message.contains("holds 3 jobs"), "{fault:?}");
     assert_eq!(client.ok("get_status", json!([late])).await, "created");
-    let fault = client.fault("run_and_wait", json!(["1"])).await;
-    assert!(full(&fault), "{fault:?}");
+    let jobs = json!([{"script": "1", "priority": 0}, {"script": "1"}]);
+    for (method, params) in [
+        ("run_and_wait", json!(["1"])),
+        ("create_job", json!({"script": "1", "start": true})),
+        ("create_jobs", json!({"jobs": jobs, "start": true})),
+    ] {
+        let fault = client.fault(method, params).await;
+        assert!(full(&fault), "{method}: {fault:?}");
+    }
+    assert_eq!(client.ok("list_jobs", json!({})).await["jobs"].as_array().unwrap().len(), 4, "what was refused is not there");
     // Other queues take jobs, and what only waits for its time is in none.
     start(&client, json!({"script": "1", "priority": 0})).await;
     start(&client, json!({"script": "1", "run_at": "2999-01-01T00:00:00Z"})).await;

@@ -23,6 +23,45 @@ async fn a_job_goes_through_its_life_by_bare_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_job_is_created_and_started_in_one_call() {
+    let (_house, _server, client) = open(1).await;
+    let id = client.ok("create_job", json!({"script": "40 + 2", "start": true})).await;
+    assert_eq!(client.ok("wait_job", json!([id])).await["output"], "42");
+    // A call that is repeated starts what was only created, and runs nothing twice.
+    let keyed = |start: bool| json!({"script": "1", "idempotency_key": "k", "start": start});
+    let id = client.ok("create_job", keyed(false)).await;
+    assert_eq!(client.ok("get_status", json!([id])).await, "created");
+    for _ in 0..2 {
+        assert_eq!(client.ok("create_job", keyed(true)).await, id);
+        assert_eq!(client.ok("wait_job", json!([id])).await["attempt"], 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_jobs_are_created_and_started_in_one_call_or_none_is() {
+    let (_house, _server, client) = open(1).await;
+    let (first, second) = (hero::model::JobId::random(), hero::model::JobId::random());
+    let chain = json!([{"script": "inputs.len()", "job_id": second, "prerequisites": [first]}, {"script": "1", "job_id": first}]);
+    assert_eq!(client.ok("create_jobs", json!({"jobs": chain, "start": true})).await, json!([second, first]));
+    assert_eq!(client.ok("wait_job", json!([second])).await["output"], "1");
+    let keyed = json!([{"script": "1", "idempotency_key": "a"}, {"script": "1", "idempotency_key": "b"}]);
+    let ids = client.ok("create_jobs", json!({"jobs": keyed})).await;
+    for _ in 0..2 {
+        assert_eq!(client.ok("create_jobs", json!({"jobs": keyed, "start": true})).await, ids);
+        for id in ids.as_array().unwrap() {
+            assert_eq!(client.ok("wait_job", json!([id])).await["attempt"], 1);
+        }
+    }
+    let created = client.ok("list_jobs", json!({})).await["jobs"].as_array().unwrap().len();
+    let many: Vec<Value> = (0..65).map(|_| json!({"script": "1"})).collect();
+    let fault = client.fault("create_jobs", json!({"jobs": many, "start": true})).await;
+    assert!(fault.code == -32602 && fault.message.contains("start: is for at most 64 jobs"), "{fault:?}");
+    let other = json!([{"script": "1"}, {"script": "1", "script_type": "nobody"}]);
+    assert_eq!(client.fault("create_jobs", json!({"jobs": other, "start": true})).await.data["index"], 1);
+    assert_eq!(client.ok("list_jobs", json!({})).await["jobs"].as_array().unwrap().len(), created);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn omitted_parameters_have_their_defaults() {
     let (_house, _server, client) = open(0).await;
     let id = create(&client, json!(["1"])).await;

@@ -114,8 +114,8 @@ export class JobsCalls {
   constructor(readonly client: Client) {}
 
   /**
-   * Stores a job without starting it. Gives its id. The same `idempotency_key` with the same
-   * parameters gives the same job again.
+   * Stores a job, and starts it if `start` is set. Gives its id. The same `idempotency_key` with
+   * the same parameters gives the same job again.
    */
   create(script: string, options?: CreateJobOptions & CallOptions): Promise<string> {
     return calls.createJob(this.client, script, options);

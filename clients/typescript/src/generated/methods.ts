@@ -105,8 +105,8 @@ import type {
 } from "./types.js";
 
 /**
- * Stores a job without starting it. Gives its id. The same `idempotency_key` with the same
- * parameters gives the same job again.
+ * Stores a job, and starts it if `start` is set. Gives its id. The same `idempotency_key` with the
+ * same parameters gives the same job again.
  */
 export const createJob = (
   client: Client,

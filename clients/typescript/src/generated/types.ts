@@ -1636,7 +1636,23 @@ export interface JobStoppedData {
 }
 
 /** The optional parameters of `create_job`. */
-export type CreateJobOptions = Omit<JobSpecInput, "script">;
+export interface CreateJobOptions extends Omit<JobSpecInput, "script"> {
+  /**
+   * Starts the job at once, as `start_job` does, in one call. Otherwise it stays `created` until it
+   * is started. By default false.
+   */
+  start?: boolean;
+}
+
+/** The optional parameters of `create_jobs`. */
+export interface CreateJobsOptions {
+  /**
+   * Starts the jobs at once, as `start_job` does, in one call. At most 64 jobs can be started so,
+   * which name at most 100 others and have at most 128 kB. Otherwise they stay `created` until they
+   * are started. By default false.
+   */
+  start?: boolean;
+}
 
 /** The optional parameters of `start_job`. */
 export interface StartJobOptions {
@@ -2266,7 +2282,7 @@ export interface DrainServerOptions {
 /** The parameters and result of each call, by its name. */
 export interface Methods {
   create_job: { params: { script: string } & CreateJobOptions; result: string };
-  create_jobs: { params: { jobs: JobSpecInput[] }; result: string[] };
+  create_jobs: { params: { jobs: JobSpecInput[] } & CreateJobsOptions; result: string[] };
   start_job: { params: { job_id: string } & StartJobOptions; result: JobStatus };
   run_and_wait: { params: { script: string } & RunAndWaitOptions; result: JobResult };
   wait_job: { params: { job_id: string } & WaitJobOptions; result: JobResult };

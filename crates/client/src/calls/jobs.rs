@@ -5,13 +5,15 @@ use serde::Serialize;
 use super::Call;
 use hero_model::{ContextId, Explanation, Job, JobFilter, JobId, JobPage, JobResult, JobSpec, LogPage, Seconds, Status};
 
-/// Stores a job without starting it. Gives its id. The same `idempotency_key` with the same parameters gives the same
-/// job again.
+/// Stores a job, and starts it if `start` is set. Gives its id. The same `idempotency_key` with the same parameters
+/// gives the same job again.
 #[derive(Serialize)]
 pub struct CreateJob<'a> {
-    /// The parameters.
+    /// The other parameters.
     #[serde(flatten)]
     pub spec: &'a JobSpec,
+    /// Starts the job at once, as `start_job` does, in one call. Otherwise it stays `created` until it is started.
+    pub start: bool,
 }
 
 impl Call for CreateJob<'_> {
@@ -19,13 +21,16 @@ impl Call for CreateJob<'_> {
     type Output = JobId;
 }
 
-/// Stores several jobs without starting them: all of them, or none if one is refused. Gives their ids, in order. Jobs
-/// with a `job_id` may name each other, in any order. All are of one context. There are at most 1000, which name at
-/// most 2000 others and have at most 2 MB. The error of a refused job has its place in `data.index`.
+/// Stores several jobs, all of them or none if one is refused, and starts them if `start` is set. Gives their ids, in
+/// order. Jobs with a `job_id` may name each other, in any order. All are of one context. There are at most 1000, which
+/// name at most 2000 others and have at most 2 MB. The error of a refused job has its place in `data.index`.
 #[derive(Serialize)]
 pub struct CreateJobs<'a> {
     /// What the jobs are to be.
     pub jobs: &'a [JobSpec],
+    /// Starts the jobs at once, as `start_job` does, in one call. At most 64 jobs can be started so, which name at most
+    /// 100 others and have at most 128 kB. Otherwise they stay `created` until they are started.
+    pub start: bool,
 }
 
 impl Call for CreateJobs<'_> {

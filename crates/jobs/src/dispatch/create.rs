@@ -39,6 +39,16 @@ impl Dispatcher {
     /// that step, some at a time, so that others may see a part of them for some milliseconds; all are there before
     /// this returns.
     pub async fn create_many(&self, specs: Vec<JobSpec>) -> Result<Vec<JobId>, Error> {
+        self.store_many(specs, false).await
+    }
+
+    /// Stores all of these jobs and starts them, or none if one of them is refused. One call to Redis does so, which bounds
+    /// their number and size ([`NewJob::fit_at_once`]).
+    pub async fn run_many(&self, specs: Vec<JobSpec>) -> Result<Vec<JobId>, Error> {
+        self.store_many(specs, true).await
+    }
+
+    async fn store_many(&self, specs: Vec<JobSpec>, start: bool) -> Result<Vec<JobId>, Error> {
         let Some(context) = specs.first().map(|spec| spec.context_id) else { return Ok(Vec::new()) };
         if specs.len() > MOST_JOBS {
             return Err(Error::invalid("jobs", format!("has {} entries; at most {MOST_JOBS} jobs can be created together", specs.len())));
@@ -50,7 +60,7 @@ impl Dispatcher {
                     Error::invalid("context_id", format!("differs from that of the first entry, {context}; jobs of one call share it"));
                 return Err(entry(index)(error));
             }
-            jobs.push(self.complete(spec).await.map_err(entry(index))?);
+            jobs.push(NewJob { start, ..self.complete(spec).await.map_err(entry(index))? });
         }
         join(&mut jobs).map_err(|(index, error)| entry(index)(error))?;
         let Weight { bytes, relations } = jobs.iter().map(NewJob::weight).sum();
@@ -62,6 +72,15 @@ impl Dispatcher {
         if bytes > MOST_BYTES {
             return Err(Error::TooLarge { what: "jobs", size: bytes, limit: MOST_BYTES, setting: "a fixed limit; use several calls" });
         }
+        if start && !NewJob::fit_at_once(&jobs) {
+            let message = format!(
+                "is for at most {} jobs that name {} others and have {} bytes; use several calls, or create_jobs without it and start_job",
+                NewJob::MOST_AT_ONCE.0,
+                NewJob::MOST_AT_ONCE.1.relations,
+                NewJob::MOST_AT_ONCE.1.bytes
+            );
+            return Err(Error::invalid("start", message));
+        }
         let storing = async {
             for (index, job) in jobs.iter().enumerate() {
                 self.admit(job).await.map_err(entry(index))?;
@@ -71,8 +90,15 @@ impl Dispatcher {
         match storing.await {
             Err(refused) if jobs.iter().all(|job| job.spec.idempotency_key.is_some()) => {
                 let found = self.created_before(&jobs, refused).await?;
-                let stored = found.into_iter().enumerate().map(|(index, stored)| Ok(stored.map_err(entry(index))?.id));
-                stored.collect()
+                let mut ids = Vec::with_capacity(found.len());
+                for (index, stored) in found.into_iter().enumerate() {
+                    let stored = stored.map_err(entry(index))?;
+                    if start {
+                        self.start_earlier(context, &stored).await.map_err(entry(index))?;
+                    }
+                    ids.push(stored.id);
+                }
+                Ok(ids)
             }
             stored => stored,
         }
@@ -90,14 +116,17 @@ impl Dispatcher {
             let error = outcome(job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone()));
             return Err(if is_of_all { error } else { entry(index)(error) });
         }
-        let ids = jobs.iter().zip(answers).map(|(job, answer)| {
+        let mut ids = Vec::with_capacity(jobs.len());
+        for (index, (job, answer)) in jobs.iter().zip(answers).enumerate() {
             let stored = outcome(job.id.clone(), &job.spec.script_type, answer)?;
             if !stored.earlier {
                 log_creation(&store, &stored.id, &job.spec.script_type);
+            } else if job.start {
+                self.start_earlier(context, &stored).await.map_err(entry(index))?;
             }
-            Ok(stored.id)
-        });
-        ids.collect()
+            ids.push(stored.id);
+        }
+        Ok(ids)
     }
 
     /// Stores a job, if it is admitted.

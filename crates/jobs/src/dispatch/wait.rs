@@ -120,7 +120,7 @@ impl Dispatcher {
     }
 
     /// Starts an earlier job that was created but not started.
-    async fn start_earlier(&self, context: ContextId, stored: &Stored) -> Result<(), Error> {
+    pub(super) async fn start_earlier(&self, context: ContextId, stored: &Stored) -> Result<(), Error> {
         if !stored.earlier || stored.status != Status::Created {
             return Ok(());
         }

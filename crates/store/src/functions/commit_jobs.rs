@@ -9,7 +9,7 @@ use crate::codec::Text;
 use crate::deadline::DEADLINE;
 use crate::fcall::{Function, word_if};
 use crate::following::Followed;
-use crate::group::{Group, fits_at_once};
+use crate::group::Group;
 use crate::seen::Seen;
 use crate::views::Jobs;
 use crate::{Error, Inner};
@@ -33,7 +33,7 @@ impl Jobs<'_> {
     /// Large groups are first staged slice by slice, where they are not visible. Then one step creates them all, and after it they are
     /// entered into their lists some at a time, even if this server ends.
     pub async fn create_all_or_none(self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
-        if !fits_at_once(jobs) && jobs.iter().all(NewJob::may_be_staged) {
+        if !NewJob::fit_at_once(jobs) && jobs.iter().all(NewJob::may_be_staged) {
             return Box::pin(self.create_staged(jobs)).await;
         }
         let creating = async {

@@ -105,8 +105,3 @@ def with_keys(params: dict[str, Any], again: Again) -> tuple[dict[str, Any], Aga
         return params, ONCE
     keyed = [item if item.get("idempotency_key") is not None else {**item, "idempotency_key": new_key()} for item in items]
     return {**params, again.items: keyed}, again
-
-
-def new_id() -> str:
-    """Creates a unique id for a job."""
-    return str(uuid.uuid4())

@@ -16,7 +16,7 @@ from typing_extensions import Unpack
 
 from .. import errors, models
 from .._base import read
-from .._core.call import Options, Status, new_id, new_key
+from .._core.call import Options, Status, new_key
 from .._core.link import address_of
 from .._core.login import Login, checked
 from .._core.loop import CANCELLED, Session, ended, in_thread
@@ -211,15 +211,8 @@ class Hero(Methods):
 
         `create_job` stores a job without starting it.
         """
-        if options.get("idempotency_key") is None and options.get("job_id") is None:
-            options["job_id"] = new_id()
-        try:
-            job_id: str | UUID | None = (await self.run_and_wait(script, wait_timeout=0, **options)).job_id
-        except (errors.WaitTimeout, errors.JobFailed, errors.JobStopped) as known:
-            job_id = known.job_id or options.get("job_id")
-            if job_id is None:
-                raise errors.UnexpectedAnswer(f"run_and_wait of {self.url} did not say which job it made: {known}") from known
-        return self.job(str(job_id), context_id=options.get("context_id"))
+        job_id = await self.create_job(script, start=True, **options)
+        return self.job(job_id, context_id=options.get("context_id"))
 
     def job(self, job_id: str, *, context_id: int | None = None) -> JobHandle:
         """Returns a job by its id, without asking the server."""

@@ -199,8 +199,10 @@ class Methods(Face):
         dependents: Sequence[str | UUID] | None = None,
         client_rpc_id: str | None = None,
         job_id: str | UUID | None = None,
+        start: bool | None = None,
     ) -> str:
-        """Stores a job without starting it. Gives its id. The same `idempotency_key` with the same parameters gives the same job again.
+        """Stores a job, and starts it if `start` is set. Gives its id. The same `idempotency_key` with the same parameters gives the
+        same job again.
 
         Args:
             script: The script to run.
@@ -230,6 +232,8 @@ class Methods(Face):
             dependents: Jobs that wait for this one.
             client_rpc_id: An identifier of the client's own, kept as it is.
             job_id: The id the job shall have; a new one by default.
+            start: Starts the job at once, as `start_job` does, in one call. Otherwise it stays `created` until it is started
+                (default: false).
 
         Returns:
             The id of the job.
@@ -261,6 +265,7 @@ class Methods(Face):
             "dependents": dependents,
             "client_rpc_id": client_rpc_id,
             "job_id": job_id,
+            "start": start,
         }
         answer: str = self._call("create_job", params, str, Keyed())
         return answer
@@ -268,19 +273,24 @@ class Methods(Face):
     def create_jobs(
         self,
         jobs: Sequence[models.JobSpecInput | Mapping[str, Any]],
+        *,
+        start: bool | None = None,
     ) -> list[str]:
-        """Stores several jobs without starting them: all of them, or none if one is refused. Gives their ids, in order. Jobs with a
-        `job_id` may name each other, in any order. All are of one context. There are at most 1000, which name at most 2000 others and
-        have at most 2 MB. The error of a refused job has its place in `data.index`.
+        """Stores several jobs, all of them or none if one is refused, and starts them if `start` is set. Gives their ids, in order.
+        Jobs with a `job_id` may name each other, in any order. All are of one context. There are at most 1000, which name at most 2000
+        others and have at most 2 MB. The error of a refused job has its place in `data.index`.
 
         Args:
             jobs: What the jobs are to be.
+            start: Starts the jobs at once, as `start_job` does, in one call. At most 64 jobs can be started so, which name at most
+                100 others and have at most 128 kB. Otherwise they stay `created` until they are started (default: false).
 
         Returns:
             The ids of the jobs, in the order given.
         """
         params: dict[str, Any] = {
             "jobs": jobs,
+            "start": start,
         }
         answer: list[str] = self._call("create_jobs", params, list[str], Keyed("jobs"))
         return answer

@@ -11,7 +11,7 @@ use hero_model::Progress;
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "job::spawn(spec: map) -> string",
-        description: "Creates a child of this job and returns its id. The child runs as soon as this script has returned, unless this job fails; a continuation of this job also waits for it. The map has the parameters of `create_job`: `script`, and any of `script_type`, `args`, `name`, `timeout` and others. Context and caller are those of this job. If this job runs again, it creates another child; with an `idempotency_key` it gets the same child again.",
+        description: "Creates a child of this job and returns its id. The child runs as soon as this script has returned, unless this job fails; a continuation of this job also waits for it. The map has the parameters of `create_job` without `start`: `script`, and any of `script_type`, `args`, `name`, `timeout` and others. Context and caller are those of this job. If this job runs again, it creates another child; with an `idempotency_key` it gets the same child again.",
         errors: "the map is not a valid job, this attempt has created 1,000 others, or the queue is full.",
         example: "job::spawn(#{ script: \"40 + 2\", name: \"child\" }).len()",
         result: "36",

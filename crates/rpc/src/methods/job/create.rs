@@ -1,5 +1,5 @@
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
 
 use super::{CREATE_ERRORS, signed};
 use crate::act::object;
@@ -10,20 +10,26 @@ use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
+use crate::params::{FromParameters, GivenParams, ParamsError};
 use hero_model::{JobId, JobSpec};
 
-/// Stores a job without starting it. Gives its id.
+/// Stores a job, and starts it if `start` is set. Gives its id.
 ///
 /// The same `idempotency_key` with the same parameters gives the same job again.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CreateJob {
     #[serde(flatten)]
     spec: JobSpec,
+    /// Starts the job at once, as `start_job` does, in one call. Otherwise it stays `created` until it is started.
+    #[serde(default)]
+    start: bool,
 }
 
-impl<'de> Deserialize<'de> for CreateJob {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        JobSpec::deserialize(deserializer).map(|spec| Self { spec })
+/// This is written by hand for the reasons of [`RunAndWait`](super::RunAndWait).
+impl FromParameters for CreateJob {
+    fn read(mut given: GivenParams<'_>) -> Result<Self, ParamsError> {
+        let start = given.take("start")?.unwrap_or_default();
+        Ok(Self { spec: given.rest()?, start })
     }
 }
 
@@ -37,7 +43,7 @@ impl Method for CreateJob {
     type Output = JobId;
 
     fn examples() -> Vec<Example<Self, JobId>> {
-        vec![Example { name: "create", params: Self { spec: sample::job_spec() }, result: sample::job_id() }]
+        vec![Example { name: "create", params: Self { spec: sample::job_spec(), start: false }, result: sample::job_id() }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -49,6 +55,7 @@ impl Method for CreateJob {
     }
 
     async fn call(self, app: &App, session: &Session) -> Result<JobId, Error> {
-        Ok(app.dispatcher.create(signed(self.spec, session)).await?)
+        let spec = signed(self.spec, session);
+        Ok(if self.start { app.dispatcher.run(spec).await? } else { app.dispatcher.create(spec).await? })
     }
 }

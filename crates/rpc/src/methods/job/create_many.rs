@@ -13,7 +13,7 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, JobId, JobSpec};
 
-/// Stores several jobs without starting them: all of them, or none if one is refused. Gives their ids, in order.
+/// Stores several jobs, all of them or none if one is refused, and starts them if `start` is set. Gives their ids, in order.
 ///
 /// Jobs with a `job_id` may name each other, in any order. All are of one context. There are at most 1000, which name at most 2000 others
 /// and have at most 2 MB. The error of a refused job has its place in `data.index`.
@@ -22,6 +22,10 @@ use hero_model::{ContextId, JobId, JobSpec};
 pub struct CreateJobs {
     /// What the jobs are to be.
     jobs: Vec<JobSpec>,
+    /// Starts the jobs at once, as `start_job` does, in one call. At most 64 jobs can be started so, which name at most 100 others and have
+    /// at most 128 kB. Otherwise they stay `created` until they are started.
+    #[serde(default)]
+    start: bool,
 }
 
 impl Method for CreateJobs {
@@ -40,7 +44,7 @@ impl Method for CreateJobs {
         let job = |script: &str, id: &JobId| JobSpec { script: script.into(), job_id: Some(id.clone()), ..JobSpec::default() };
         let ids = vec![sample::stopped_job_id(), sample::waiting_job_id(), sample::deleted_job_id()];
         let jobs = std::iter::zip(["40 + 2", "6 * 7", "84 / 2"], &ids).map(|(script, id)| job(script, id)).collect();
-        vec![Example { name: "create three", params: Self { jobs }, result: ids }]
+        vec![Example { name: "create three", params: Self { jobs, start: false }, result: ids }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -53,6 +57,6 @@ impl Method for CreateJobs {
 
     async fn call(self, app: &App, session: &Session) -> Result<Vec<JobId>, Error> {
         let specs = self.jobs.into_iter().map(|spec| signed(spec, session)).collect();
-        Ok(app.dispatcher.create_many(specs).await?)
+        Ok(if self.start { app.dispatcher.run_many(specs).await? } else { app.dispatcher.create_many(specs).await? })
     }
 }
