@@ -13,6 +13,8 @@ from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
 from websockets.server import ServerProtocol
 
+from hero import errors
+
 Script = Callable[["Talk"], Awaitable[None]]
 
 
@@ -34,6 +36,13 @@ class Talk:
     async def refuse(self, call: dict[str, Any], code: int, message: str, data: Any = None) -> None:
         error = {"code": code, "message": message, **({} if data is None else {"data": data})}
         await self.socket.send(json.dumps({"jsonrpc": "2.0", "id": call["id"], "error": error}))
+
+    async def make_job(self, call: dict[str, Any], job_id: str) -> None:
+        """Answers a call that creates a job, or that also waits for it, which is over at once."""
+        if call["method"] == "create_job":
+            await self.answer(call, job_id)
+        else:
+            await self.refuse(call, errors.Code.WAIT_TIMEOUT, "it goes on", {"job_id": job_id, "status": "started"})
 
     async def item(self, name: str, subscription: str, item: dict[str, Any]) -> None:
         params = {"subscription": subscription, "result": item}

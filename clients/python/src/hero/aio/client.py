@@ -9,7 +9,6 @@ from datetime import timedelta
 from inspect import formatannotation
 from types import TracebackType
 from typing import Any, TypeVar, overload
-from uuid import UUID
 
 from pydantic import ValidationError
 from typing_extensions import Unpack
