@@ -235,8 +235,23 @@ test("a call that makes something is sent again with the same key", async () => 
   using hero = connect(server.url, quick);
   expect(await hero.jobs.create("1")).toBe("made");
   const keys = server.requests.map(({ params }) => params["idempotency_key"]);
-  expect(keys[0]).toMatch(/^(\d+-){3}\d+$/);
+  expect(keys[0]).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
   expect(keys).toEqual([keys[0], keys[0]]);
+});
+
+test("a page without TLS, which has no randomUUID, has a key of its own for each call, too", async () => {
+  await using server = await fake((request, socket) => answer(socket, request, "made"));
+  using hero = connect(server.url, quick);
+  vi.stubGlobal("crypto", { getRandomValues: crypto.getRandomValues.bind(crypto) });
+  try {
+    await hero.jobs.create("1");
+    await hero.jobs.create("1");
+  } finally {
+    vi.unstubAllGlobals();
+  }
+  const keys = server.requests.map(({ params }) => params["idempotency_key"]);
+  for (const key of keys) expect(key).toMatch(/^(\d+,){3}\d+$/);
+  expect(new Set(keys).size).toBe(2);
 });
 
 test("without a key a call that makes something is sent once", async () => {
