@@ -111,9 +111,8 @@ $("job").addEventListener("submit", async (event) => {
   event.preventDefault();
   $("run").disabled = true;
   try {
-    const id = await hero.jobs.create($("script").value, { timeout: 600 });
+    const id = await hero.jobs.create($("script").value, { timeout: 600, start: true });
     location.hash = `job=${id}`;
-    await hero.jobs.start(id);
     trouble();
   } catch (error) {
     trouble(error);
