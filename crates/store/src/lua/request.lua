@@ -17,8 +17,8 @@ local request = {
   -- Counters by script type, servers with waiters for jobs that ended and those jobs, jobs this server waits for
   -- itself: `news` reports them.
   counters = {}, notices = {}, own = {},
-  -- Script types that have work again, each once, and the queues that this call reads after that.
-  types = {}, types_seen = {}, read_now = {},
+  -- Script types that have work again, each once; the queues that this call reads after that, and whether work came to one of these.
+  types = {}, types_seen = {}, read_now = {}, came_to_read = false,
   -- Whether a script type is native only, as far as this call has asked.
   native_only = {},
   -- The number of jobs whose relatives are to be released.
@@ -80,7 +80,9 @@ end
 
 -- Notes that there is work for a script type again, in this queue if it is known.
 function request.has_work(script_type, queue)
-  if script_type and not request.types_seen[script_type] and not (queue and request.read_now[queue]) then
+  if queue and request.read_now[queue] then
+    request.came_to_read = true
+  elseif script_type and not request.types_seen[script_type] then
     request.types_seen[script_type] = true
     request.types[#request.types + 1] = script_type
   end
@@ -163,7 +165,7 @@ function request.enter(names, argv)
   local empty = request.empty
   request.counters, request.notices, request.own = empty(request.counters), empty(request.notices), empty(request.own)
   request.types, request.types_seen, request.native_only = empty(request.types), empty(request.types_seen), empty(request.native_only)
-  request.read_now = empty(request.read_now)
+  request.read_now, request.came_to_read = empty(request.read_now), false
   request.releases, request.has_events, request.of_flows = 0, false, 0
   return nil
 end

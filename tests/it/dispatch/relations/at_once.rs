@@ -9,8 +9,8 @@ async fn the_call_that_records_an_end_takes_the_job_that_waited_for_it() {
     let first = started(&store, spec("1")).await;
     let second = started(&store, after(&[&first])).await;
     let third = started(&store, continuation_of(&second)).await;
-    assert_eq!(hand.finish_and_take(&first).await, [second.clone()]);
-    assert_eq!(hand.finish_and_take(&second).await, [third.clone()]);
+    assert_eq!(hand.finish_and_take(&first).await, std::slice::from_ref(&second));
+    assert_eq!(hand.finish_and_take(&second).await, std::slice::from_ref(&third));
     assert_eq!(hand.finish_and_take(&third).await, []);
     assert!(!store.jobs().release_relatives(128).await.unwrap());
 }
@@ -66,6 +66,21 @@ async fn what_an_end_releases_for_another_type_wakes_its_pool() {
     tokio::time::timeout(PATIENCE, other.notified()).await.expect("the pool of the other type is woken");
     // The own one has taken its job already.
     assert!(futures_util::FutureExt::now_or_never(own.notified()).is_none());
+    hand.finish_all().await;
+}
+
+#[tokio::test]
+async fn what_a_full_pool_leaves_wakes_the_others_of_its_type() {
+    let (_redis, store, hand) = quiet_hand().await;
+    let first = started(&store, spec("1")).await;
+    hand.take(&first).await;
+    for _ in 0..3 {
+        started(&store, after(&[&first])).await;
+    }
+    let pools = store.wake_ups().register(&"osis".parse().unwrap());
+    assert_eq!(hand.finish_and_take_some(&first, 1).await.len(), 1);
+    tokio::time::timeout(PATIENCE, pools.notified()).await.expect("the pools of the type are woken");
+    hand.take_all().await;
     hand.finish_all().await;
 }
 

@@ -74,10 +74,15 @@ impl Hand {
 
     /// Finishes an attempt, and returns the jobs that the same call takes.
     pub async fn finish_and_take(&self, id: &JobId) -> Vec<JobId> {
+        self.finish_and_take_some(id, 128).await
+    }
+
+    /// The same with room for this number of jobs.
+    pub async fn finish_and_take_some(&self, id: &JobId, room: usize) -> Vec<JobId> {
         self.take(id).await;
         let claimed = self.running.lock().await.remove(id).unwrap().pop_front().unwrap();
         let output = Output { text: "1".into(), format: OutputFormat::Json };
-        let fetched = self.fetch(&[ended(&claimed, AttemptEnd::Finished(output))], 128).await;
+        let fetched = self.fetch(&[ended(&claimed, AttemptEnd::Finished(output))], room).await;
         assert_eq!(fetched.statuses, [Some(Status::Finished)]);
         let jobs = fetched.taken.iter().map(|claimed| claimed.job.clone()).collect();
         self.keep(fetched.taken).await;

@@ -19,7 +19,7 @@
 --       1 if there is room left and a queue of another layout is not empty, else 0,
 --       1 if queues of instances have something now, else 0,
 --       the time that was written, ms,
---       {script types that have work in queues that this call did not read …}}.
+--       {script types that have work that this call did not take …}}.
 local try, insist = commands.try, commands.insist
 
 -- The number of ids that a call checks, and the number of stops of a queue.
@@ -340,6 +340,8 @@ return function()
   local not_empty, paused, sorted = 0, false, false
   if asked > 0 then not_empty, paused, sorted = look(wanted > 0) end
   if wanted > 0 then take_jobs(sorted and math.huge or not_empty, paused, sorts or sorted, sorts) end
+  -- What this pool has no room for may be for another one of its type.
+  if request.came_to_read and (#taken >= wanted or left_to_look_at == 0) then request.has_work(own_type) end
   if most_running > 0 and asked > 0 then
     limit.stand_in_line(own_type, #taken == wanted and wanted < asked and limit.have_more(served, paused), #taken > 0)
   end
