@@ -248,16 +248,21 @@ async fn a_full_queue_and_a_full_store_say_when_to_come_back() {
     let fault = client.fault("start_job", json!([late])).await;
     assert!(full(&fault) && fault.message.contains("holds 3 jobs"), "{fault:?}");
     assert_eq!(client.ok("get_status", json!([late])).await, "created");
+    // One that was only created is started with the others, or none is.
+    let keyed = json!({"script": "1", "idempotency_key": "k"});
+    create(&client, keyed.clone()).await;
+    let with_earlier = json!([{"script": "1", "priority": 0, "idempotency_key": "a"}, keyed]);
     let jobs = json!([{"script": "1", "priority": 0}, {"script": "1"}]);
     for (method, params) in [
         ("run_and_wait", json!(["1"])),
         ("create_job", json!({"script": "1", "start": true})),
         ("create_jobs", json!({"jobs": jobs, "start": true})),
+        ("create_jobs", json!({"jobs": with_earlier, "start": true})),
     ] {
         let fault = client.fault(method, params).await;
         assert!(full(&fault), "{method}: {fault:?}");
     }
-    assert_eq!(client.ok("list_jobs", json!({})).await["jobs"].as_array().unwrap().len(), 4, "what was refused is not there");
+    assert_eq!(client.ok("list_jobs", json!({})).await["jobs"].as_array().unwrap().len(), 5, "what was refused is not there");
     // Other queues take jobs, and what only waits for its time is in none.
     start(&client, json!({"script": "1", "priority": 0})).await;
     start(&client, json!({"script": "1", "run_at": "2999-01-01T00:00:00Z"})).await;

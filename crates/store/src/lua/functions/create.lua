@@ -204,6 +204,8 @@ local function store_all(number)
     local answer = check(job)
     if not answer then answer, some = slow, true end
     if not answer then answer, job.status = take_place(job) end
+    -- An earlier job that is only created is started after this call, and has its place kept, too.
+    if answer and answer[1] == 'same' and answer[3] == 'created' then answer = take_place(job) or answer end
     answers[place] = answer or nil
     refused = refused or answer and answer[1] ~= 'same'
   end
