@@ -24,6 +24,7 @@ import {
   TokensCalls,
 } from "./generated/groups.js";
 import type {
+  CreateJobsOptions,
   FindObjectsOptions,
   FlowJobSpec,
   GetObjectOptions,
@@ -57,7 +58,7 @@ export class Jobs extends JobsCalls {
   }
 
   /** Creates several jobs, all or none. See {@link createJobs}. */
-  createMany(jobs: JobSpecInput[], options?: CallOptions) {
+  createMany(jobs: JobSpecInput[], options?: CreateJobsOptions & CallOptions) {
     return createJobs(this.client, jobs, options);
   }
 }

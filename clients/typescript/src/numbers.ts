@@ -10,7 +10,7 @@ export const MOST_LOST = 4;
  */
 export const needNumbers = (given: object, least = 0): void => {
   // Without `Object.entries`, which takes as long as the rest of a call.
-  for (const name in given) {
+  for (const name of Object.keys(given)) {
     const value = (given as Record<string, unknown>)[name];
     if (value !== undefined && !(typeof value === "number" && value >= least))
       throw new TypeError(`${name} has to be a number from ${least} on`);

@@ -1,16 +1,27 @@
 import { checker, type CheckOptions } from "./schema.js";
 import type { CallOptions, Client } from "./client.js";
-import type { FindObjectsOptions, GetObjectOptions, JobSpecInput, ObjectPage } from "./generated/types.js";
+import type {
+  CreateJobsOptions,
+  FindObjectsOptions,
+  GetObjectOptions,
+  JobSpecInput,
+  ObjectPage,
+} from "./generated/types.js";
 import { key } from "./key.js";
 
 /**
  * Creates several jobs, all or none. Each job gets a key, so that the call can be repeated and is carried out once. But
  * if a job has an id, other jobs may name it, which the server refuses for jobs with keys. Such a call is sent once.
  */
-export const createJobs = (client: Client, jobs: JobSpecInput[], options?: CallOptions): Promise<string[]> => {
+export const createJobs = (
+  client: Client,
+  jobs: JobSpecInput[],
+  { start, ...options }: CreateJobsOptions & CallOptions = {},
+): Promise<string[]> => {
   const keyed = !jobs.some((job) => job.job_id !== undefined && job.idempotency_key === undefined);
   const given = keyed ? jobs.map((job) => ({ ...job, idempotency_key: job.idempotency_key ?? key() })) : jobs;
-  return client.call("create_jobs", { jobs: given }, { ...options, again: keyed && "keyed", sign: "map" });
+  const params = start === undefined ? { jobs: given } : { jobs: given, start };
+  return client.call("create_jobs", params, { ...options, again: keyed && "keyed", sign: "map" });
 };
 
 /** Returns an object of a collection, optionally typed and checked. */

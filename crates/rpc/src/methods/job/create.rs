@@ -37,7 +37,7 @@ impl Method for CreateJob {
     const NAME: &'static str = "create_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::AddsWithKey;
+    const EFFECT: Effect = Effect::RunsWithKey;
     const ERRORS: &'static [Code] = CREATE_ERRORS;
     const RESULT: &'static str = "The id of the job.";
     type Output = JobId;

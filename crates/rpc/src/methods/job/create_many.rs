@@ -16,7 +16,8 @@ use hero_model::{ContextId, JobId, JobSpec};
 /// Stores several jobs, all of them or none if one is refused, and starts them if `start` is set. Gives their ids, in order.
 ///
 /// Jobs with a `job_id` may name each other, in any order. All are of one context. There are at most 1000, which name at most 2000 others
-/// and have at most 2 MB. The error of a refused job has its place in `data.index`.
+/// and have at most 2 MB. The error of a refused job has its place in `data.index`. Jobs that an earlier call with the same keys created
+/// are started after the others.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateJobs {
@@ -32,7 +33,7 @@ impl Method for CreateJobs {
     const NAME: &'static str = "create_jobs";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::AddsWithKey;
+    const EFFECT: Effect = Effect::RunsWithKey;
     const ERRORS: &'static [Code] = CREATE_ERRORS;
     // The size is that of the parameters, not of the answer: a thousand jobs take fifteen times the memory of their text, until Redis has
     // taken the jobs before them.
