@@ -48,9 +48,9 @@ async fn a_notification_to_run_and_wait_starts_its_job_and_waits_for_nothing() {
     assert_eq!(server.post(&notification("wait_job", json!([lower()]))).await, (200, String::new()));
     assert_eq!(server.post(&notification("stop_job", json!([lower()]))).await, (200, String::new()));
     is(&client, &json!(lower()), "error").await;
-    // Nobody got the result, so there is a reply for who asks.
-    let reply: Vec<String> = house.redis.run(&["LRANGE", &format!("hero:q:reply:{}", lower()), "0", "-1"]).await;
-    assert_eq!(reply, ["stopped_by_request"]);
+    let job = client.ok("get_job", json!([lower()])).await;
+    assert_eq!(job["error"]["message"], "stopped_by_request");
+    drop(house);
 }
 
 /// Null, or for an object that is described an object whose members all are.

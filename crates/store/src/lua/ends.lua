@@ -6,7 +6,7 @@ local ends = {}
 function ends.seconds_kept(status, job)
   local retention = values.seconds_kept(job.retention)
   local kept = request.keep_finished
-  if status ~= 'finished' then kept = request.keep_error elseif job.reply == 'none' then kept = request.keep_waited end
+  if status ~= 'finished' then kept = request.keep_error elseif job.reply == 'waited' then kept = request.keep_waited end
   -- Usually it is the given value.
   if not retention and not job.idempotency_key then return kept end
   local seconds = retention or math.max(math.ceil(tonumber(kept)), 1)
@@ -42,10 +42,10 @@ function ends.end_job(id, status, attempt, text, kind, logged, job, replied)
   -- A job with relations is kept until they are released, because the release reads it.
   if not job.rel then redis.call('EXPIRE', keys.job(id), seconds) end
   if logged then redis.call('EXPIRE', keys.log(id), seconds) end
-  local said = job.dialect and layouts.mirror(id, job.dialect, status, text, seconds, replied or job.reply == 'none')
+  local said = job.dialect and layouts.mirror(id, job.dialect, status, text, seconds, replied or jobs.wants_no_reply(job))
   if replied then
-    if job.reply == 'none' then try('DEL', keys.reply(id)) else try('EXPIRE', keys.reply(id), jobs.REPLY_SECONDS) end
-  elseif job.reply ~= 'none' then
+    if jobs.wants_no_reply(job) then try('DEL', keys.reply(id)) else try('EXPIRE', keys.reply(id), jobs.REPLY_SECONDS) end
+  elseif not jobs.wants_no_reply(job) then
     try('LPUSH', keys.reply(id), text)
     try('EXPIRE', keys.reply(id), jobs.REPLY_SECONDS)
   end

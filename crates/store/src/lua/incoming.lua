@@ -36,10 +36,11 @@ local function counted_fields_of(job)
   return 'given_back', jobs.first_claim(), fields_of(job)
 end
 
--- The fields of the hash of a job except those of its status, with the server that waits for it.
+-- The fields of the hash of a job except those of its status, with the server that waits for it. Nobody blocks on the reply of a job
+-- that a server stores.
 function incoming.hash_of(job)
-  if not job.is_waited then return counted_fields_of(job) end
-  return 'origin', request.server, 'reply', 'none', counted_fields_of(job)
+  if not job.is_waited then return 'reply', 'none', counted_fields_of(job) end
+  return 'origin', request.server, 'reply', 'waited', counted_fields_of(job)
 end
 
 return incoming

@@ -111,6 +111,9 @@ function jobs.new_fields(id, script_type, ...)
     'prerequisites', '[]', 'dependencies', '[]', 'dependents', '[]', ...
 end
 
+-- True if nobody blocks on the list with the reply of a job: a server has stored it, 'waited' for a caller that waits for its end.
+function jobs.wants_no_reply(job) return job.reply == 'none' or job.reply == 'waited' end
+
 function jobs.status(id) return try('HGET', keys.job(id), 'status') end
 
 function jobs.exists(id) return redis.call('EXISTS', keys.job(id)) == 1 end

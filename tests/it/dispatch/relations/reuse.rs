@@ -208,7 +208,7 @@ async fn a_new_job_has_neither_the_reply_nor_the_log_of_the_former_one() {
         hand.finish(&id).await;
         assert_eq!(redis.run::<i64>(&["PEXPIRE", &format!("hero:job:{id}"), "0"]).await, 1);
         let reply = format!("hero:q:reply:{id}");
-        assert_eq!(redis.run::<i64>(&["EXISTS", &reply]).await, 1);
+        assert_eq!(redis.run::<i64>(&["LPUSH", &reply, "of a foreign actor"]).await, 1);
         let before = started(&store, spec("1")).await;
         started(&store, named(&id, if related { after(&[&before]) } else { spec("1") })).await;
         assert_eq!(redis.run::<i64>(&["EXISTS", &reply]).await, 0);

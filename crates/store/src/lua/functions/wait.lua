@@ -28,7 +28,7 @@ return function()
     news.send_all()
   end
   if not only_looks and not values.is_final(status) then stand_by(key, job.origin or '') end
-  if job.reply == 'none' and values.is_final(status) then
+  if jobs.wants_no_reply(job) and values.is_final(status) then
     -- A foreign actor that ended it may have pushed a reply that nobody reads.
     redis.call('DEL', keys.reply(id))
   end
