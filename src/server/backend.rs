@@ -188,10 +188,10 @@ impl Backend {
     /// Serves the contexts that are made at run time, from now on. They are listed in context 0, so a process that does
     /// not serve context 0 knows of none.
     async fn serve_made_contexts(&self) -> anyhow::Result<()> {
-        if self.dispatcher.opened(ContextId(0)).is_err() {
+        if self.dispatcher.contexts().opened(ContextId(0)).is_err() {
             return Ok(());
         }
-        self.dispatcher.open_with(self.hosting.opener());
+        self.dispatcher.contexts().open_with(self.hosting.opener());
         self.run(Follower::new(self.hosting.clone()));
         self.run(Rotation::new(self.hosting.clone())?);
         Ok(())

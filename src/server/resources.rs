@@ -69,7 +69,7 @@ impl<'a> Granter<'a> {
     async fn redis(&self, pool: &PoolSettings, context: ContextId, url: &str) -> anyhow::Result<Arc<GrantedRedis>> {
         let endpoint = Endpoint { url: url.replace("{context}", &context.to_string()), ..Endpoint::default() };
         let of = || format!("pool {}:{}{}: redis", pool.script_type, pool.group, for_context(context));
-        let own = self.dispatcher.stores();
+        let own = self.dispatcher.contexts().stores();
         let redis = GrantedRedis::new(&endpoint, own).with_context(of)?;
         match redis.verify().await {
             Ok(()) => {}

@@ -99,7 +99,7 @@ async fn serve(
     shutdown: CancellationToken,
 ) -> anyhow::Result<Serving> {
     let pools = backend.hosting.pools();
-    for store in backend.dispatcher.stores() {
+    for store in backend.dispatcher.contexts().stores() {
         let of_context = pools.iter().filter(|entry| entry.context == store.context());
         let pools = of_context.map(|entry| (entry.pool.settings.script_type.clone(), entry.pool.status.clone())).collect();
         backend.run(Gauges::new(store.clone(), pools, metrics.clone()));

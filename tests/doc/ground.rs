@@ -42,7 +42,7 @@ mod ground {
                 started_at: hero::model::Timestamp::local(),
                 started: Instant::now(),
                 listen: Vec::new(),
-                contexts: dispatcher.contexts(),
+                contexts: dispatcher.contexts().ids(),
                 node_key: None,
                 pools: Vec::new(),
                 limits: hero::rpc::Limits::default(),

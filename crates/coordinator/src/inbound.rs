@@ -152,7 +152,7 @@ impl Inbound {
         }
         // Only after these checks, so that an untrusted sender can neither open a sleeping context nor learn of it.
         let signer = self.signer(envelope).await?;
-        let store = self.dispatcher.store(context).await?;
+        let store = self.dispatcher.contexts().store(context).await?;
         let now = store.clock().now();
         // The contexts of one server have one clock.
         if from != Some(HERE) {
@@ -235,7 +235,8 @@ impl Inbound {
             return Err(Refusal::Refused(format!("the key {key} is not trusted here; only the node that sent a job may stop it")));
         }
         // A context with an awaited result does not sleep.
-        let awaits = self.dispatcher.opened(envelope.target_context).ok().filter(|_| envelope.message_type == MessageType::Result);
+        let awaits =
+            self.dispatcher.contexts().opened(envelope.target_context).ok().filter(|_| envelope.message_type == MessageType::Result);
         let is_asleep = envelope.message_type == MessageType::Result && awaits.is_none();
         if let Some(store) = awaits {
             let asked = MessageKey { caller_id: envelope.caller_id, message_id: envelope.answers };
@@ -247,7 +248,7 @@ impl Inbound {
                 _ => {}
             }
         }
-        let owner = match (key.of_identity(), self.dispatcher.opened(ContextId(0))) {
+        let owner = match (key.of_identity(), self.dispatcher.contexts().opened(ContextId(0))) {
             // The caller that it names first: another program may have made that one.
             (Some(key), Ok(home)) if home.access().has_key(IdentityId(envelope.caller_id), &key).await? => {
                 Some(IdentityId(envelope.caller_id))

@@ -93,7 +93,7 @@ impl MessageLoops {
 
     /// Sends the messages of a context, and receives those for it, until `ended` or the end of this server.
     pub fn serve(&self, context: ContextId, ended: &CancellationToken) {
-        let Ok(store) = self.dispatcher.opened(context) else { return };
+        let Ok(store) = self.dispatcher.contexts().opened(context) else { return };
         let ended = &self.until(ended);
         let wake = self.wakes.of(context);
         let own: Arc<dyn Bus> = Arc::new(Boxes::new(store.mailboxes(), Boxes::IN.to_owned()));

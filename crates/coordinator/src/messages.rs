@@ -70,7 +70,7 @@ impl Messages {
     }
 
     async fn store(&self, context: ContextId) -> Result<OpenContext, Error> {
-        Ok(self.dispatcher.store(context).await?)
+        Ok(self.dispatcher.contexts().store(context).await?)
     }
 
     /// Stores an outgoing message. It is sent in the background, and its status shows the outcome.

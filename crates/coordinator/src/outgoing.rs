@@ -208,7 +208,8 @@ impl Outgoing {
                 let Ok(mut doing) = self.delivery.dispatcher.audit().begin(|| recording::of_other_program(*name, store.context())) else {
                     break;
                 };
-                let longest_script = self.delivery.dispatcher.opened(store.context()).map_or(usize::MAX, |open| open.longest_script());
+                let longest_script =
+                    self.delivery.dispatcher.contexts().opened(store.context()).map_or(usize::MAX, |open| open.longest_script());
                 let jobs = runner_job::read(&stored.job, name.caller_id, name.message_id, longest_script);
                 match store.messages().make_runner_jobs(*name, &jobs).await? {
                     Some(jobs) => {

@@ -30,7 +30,7 @@ impl Runners {
     }
 
     async fn store(&self, context: ContextId) -> Result<OpenContext, Error> {
-        Ok(self.dispatcher.store(context).await?)
+        Ok(self.dispatcher.contexts().store(context).await?)
     }
 
     /// Creates a runner.

@@ -31,7 +31,7 @@ impl Hosting {
         if !deleting.insert(context) {
             return;
         }
-        self.0.dispatcher.refuse(context);
+        self.0.dispatcher.contexts().refuse(context);
         let hosting = self.clone();
         self.0.tasks.spawn(async move {
             let deleted = tokio::select! {
@@ -52,7 +52,7 @@ impl Hosting {
 
     async fn delete_all(&self, context: ContextId) -> anyhow::Result<()> {
         tracing::info!(%context, "deleting a context with everything in it");
-        let home = self.0.dispatcher.opened(ContextId(0))?;
+        let home = self.0.dispatcher.contexts().opened(ContextId(0))?;
         let store = home.beside(context).await?;
         // A context whose creation was never completed is not closed yet.
         store.contexts().close(true).await?;

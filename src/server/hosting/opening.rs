@@ -44,7 +44,7 @@ impl Hosting {
     /// Opens a context made at run time, if it is not open. For a named context the pools start, too.
     pub(super) async fn open(&self, context: ContextId, why: Why) -> Result<(), dispatch::Error> {
         let _door = self.door(context).await;
-        if self.0.dispatcher.opened(context).is_ok() {
+        if self.0.dispatcher.contexts().opened(context).is_ok() {
             return Ok(());
         }
         if self.0.closing.is_cancelled() || !self.is_made(context) {
@@ -63,10 +63,10 @@ impl Hosting {
         if is_full && !self.make_room(context, &why).await {
             return Err(dispatch::Error::many_contexts());
         }
-        let home = self.0.dispatcher.opened(ContextId(0))?;
+        let home = self.0.dispatcher.contexts().opened(ContextId(0))?;
         let store = home.beside(context).await?;
         let longest = usize::try_from(self.0.settings.within(context).script_source).unwrap_or(usize::MAX);
-        self.0.dispatcher.serve(store.clone(), Some(longest));
+        self.0.dispatcher.contexts().serve(store.clone(), Some(longest));
         self.host(store, false);
         match why {
             Why::Named => {
@@ -233,7 +233,7 @@ impl Hosting {
     /// Closes a context whose door the caller holds.
     async fn shut_behind_door(&self, context: ContextId, idle: Option<Duration>) -> bool {
         let may = matches!(self.hosted().get(&context), Some(hosted) if matches!(hosted.pools, Pools::None));
-        if !may || !self.0.dispatcher.shut(context, idle) {
+        if !may || !self.0.dispatcher.contexts().shut(context, idle) {
             return false;
         }
         let hosted = self.hosted().remove(&context);

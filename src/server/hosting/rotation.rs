@@ -43,7 +43,7 @@ const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(6 * 3600);
 impl Rotation {
     /// Creates the rotation. A Redis Cluster has no databases to scan, so all contexts are open there.
     pub(crate) fn new(hosting: Hosting) -> Result<Self, Error> {
-        let databases = match hosting.0.dispatcher.opened(ContextId(0)) {
+        let databases = match hosting.0.dispatcher.contexts().opened(ContextId(0)) {
             Ok(home) => home.contexts().databases()?.map(Arc::new),
             Err(_) => None,
         };
@@ -83,7 +83,7 @@ impl Rotation {
         quiet.rotate_left(behind);
         quiet.truncate(CONTEXTS_PER_SCAN);
         self.at = quiet.last().copied();
-        let now = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now());
+        let now = self.hosting.0.dispatcher.contexts().opened(ContextId(0)).map(|home| home.clock().now());
         let Ok(now) = now else { return Ok(()) };
         let mut failed = None;
         for (id, pending) in databases.pending(&quiet, &self.queues).await? {
@@ -207,7 +207,7 @@ impl Rotation {
     /// open if a permit is free.
     async fn may_sleep(&self, ids: &[ContextId]) -> Vec<ContextId> {
         let Some(databases) = &self.databases else { return Vec::new() };
-        let Ok(now) = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now()) else { return Vec::new() };
+        let Ok(now) = self.hosting.0.dispatcher.contexts().opened(ContextId(0)).map(|home| home.clock().now()) else { return Vec::new() };
         let Ok(pending) = databases.pending(ids, &self.queues).await else { return Vec::new() };
         let is_nothing = |pending: &Pending| !pending.work && pending.due.is_none_or(|due| due > now.plus(IDLE_TIME));
         let quiet = pending.into_iter().filter_map(|(id, pending)| Some((id, pending.ok().filter(is_nothing)?)));

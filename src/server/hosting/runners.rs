@@ -108,7 +108,7 @@ impl Runners {
         self.make_way();
         let waits = self.start_those_with_jobs().await?;
         let jobs: usize = self.pools.values().map(RunnerPool::jobs).sum();
-        self.in_use = if jobs > 0 || waits { self.hosting.0.dispatcher.opened(self.store.context()).ok() } else { None };
+        self.in_use = if jobs > 0 || waits { self.hosting.0.dispatcher.contexts().opened(self.store.context()).ok() } else { None };
         Ok(())
     }
 

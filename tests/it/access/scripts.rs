@@ -84,7 +84,7 @@ async fn a_script_may_no_more_than_its_caller_may_at_that_moment() {
     let dispatcher = guarded.house.dispatcher.clone();
     let running = tokio::spawn(async move { dispatcher.run_and_wait(spec, PATIENCE).await });
     let people = "people".parse().unwrap();
-    let objects = guarded.house.dispatcher.objects(CONTEXT).await.unwrap();
+    let objects = guarded.house.dispatcher.contexts().objects(CONTEXT).await.unwrap();
     until("it stores objects", || async { objects.get(&people, &"ada".parse().unwrap()).await.unwrap() }).await;
     guarded.authority.set_role(CONTEXT, identity, Role::Caller, false).await.unwrap();
     let caught = running.await.unwrap().unwrap().output;

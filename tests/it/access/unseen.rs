@@ -17,7 +17,7 @@ async fn a_revocation_is_seen_whose_server_was_killed_before_it_could_tell() {
     let (_server, other) = Server::guarded(&guarded.house.dispatcher).await;
     assert!(other.has_role(reader, context, Role::Reader));
     // Everything that a server does before it is killed.
-    let store = guarded.house.dispatcher.opened(context).unwrap();
+    let store = guarded.house.dispatcher.contexts().opened(context).unwrap();
     let token = guarded.house.store.contexts().announce_change(context).await.unwrap();
     store.access().set_role(reader, Role::Reader, false).await.unwrap();
     other.follow().await.unwrap();

@@ -181,7 +181,7 @@ async fn a_pool_that_pauses_takes_no_jobs_and_one_that_leaves_ends_when_its_jobs
     assert!(stays(&house, &late).await);
     assert_eq!(house.dispatcher.status(CONTEXT, &long).await.unwrap(), Status::Started);
     let gate = hero::model::Json::from(serde_json::json!({ "id": "one" }));
-    house.dispatcher.objects(CONTEXT).await.unwrap().set(&"gates".parse().unwrap(), &gate).await.unwrap();
+    house.dispatcher.contexts().objects(CONTEXT).await.unwrap().set(&"gates".parse().unwrap(), &gate).await.unwrap();
     tokio::time::timeout(PATIENCE, pool.ended()).await.unwrap();
     assert_eq!(house.dispatcher.status(CONTEXT, &long).await.unwrap(), Status::Finished);
     let begun = changes(&house).await.into_iter().filter(|(job, status)| job == long.as_str() && status == "started").count();

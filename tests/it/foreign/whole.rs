@@ -63,7 +63,7 @@ impl Whole {
         MessageLoops::start(house.dispatcher.clone(), settings, wakes, shutdown.clone()).serve(CONTEXT, &shutdown);
         let server = Server::of(&house).await;
         let client = server.connect().await;
-        let authority = Authority::new(house.dispatcher.stores(), TokenKey::random());
+        let authority = Authority::new(house.dispatcher.contexts().stores(), TokenKey::random());
         let identity = authority.create_identity(&IdentityChange::default()).await.unwrap().identity_id;
         let secret = authority.create_token(identity, None, None, None).await.unwrap().secret.reveal().to_owned();
         let (spoilt, cured, named) = Default::default();

@@ -98,7 +98,7 @@ async fn a_message_to_another_context_arrives_whatever_the_clock_shows() {
     let house = House::with_contexts(&[ContextId(1)]).await;
     // That of this machine shows another time.
     let now = house.store.clock().now().minus(HOUR);
-    for store in house.dispatcher.stores() {
+    for store in house.dispatcher.contexts().stores() {
         store.clock().stop_at(now);
     }
     let town = Town::over(house, &NodeKey::random(), Plan::new(0));

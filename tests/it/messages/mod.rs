@@ -93,7 +93,7 @@ impl Town {
             kept: plan.kept,
         };
         let message_loops = MessageLoops::start(house.dispatcher.clone(), settings, wakes.clone(), shutdown.clone());
-        for context in house.dispatcher.contexts() {
+        for context in house.dispatcher.contexts().ids() {
             message_loops.serve(context, &shutdown);
         }
         let messages = Messages::new(house.dispatcher.clone(), wakes).with_pinger(message_loops.pinger());

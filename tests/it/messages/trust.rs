@@ -193,7 +193,7 @@ async fn who_may_not_submit_in_a_context_sends_no_messages_from_it() {
 /// A town with the contexts 0 and 1, where callers log in, and an identity that may submit in context 0.
 async fn with_a_caller(key: &NodeKey) -> (Town, hero::model::IdentityId) {
     let house = House::with_contexts(&[ContextId(1)]).await;
-    let login = |house: &House| Authority::new(house.dispatcher.stores(), TokenKey::random());
+    let login = |house: &House| Authority::new(house.dispatcher.contexts().stores(), TokenKey::random());
     let town = Town::over(house, key, Plan { login: Some(login), ..Plan::new(0) });
     let access = town.authority.as_ref().unwrap();
     let identity = access.create_identity(&IdentityChange::default()).await.unwrap().identity_id;

@@ -85,7 +85,7 @@ async fn many_who_list_the_actors_share_few_walks() {
 async fn a_sweep_asks_little_of_jobs_that_go_on_and_sees_those_that_ended() {
     const WAITS: usize = 300;
     let (redis, dispatcher, _server, _client) = quiet().await;
-    let store = dispatcher.stores().remove(0);
+    let store = dispatcher.contexts().stores().remove(0);
     let mut waits = tokio::task::JoinSet::new();
     for _ in 0..WAITS {
         let dispatcher = dispatcher.clone();
@@ -196,7 +196,7 @@ async fn make_runners(redis: &Redis, many: u32) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_for_a_script_type_costs_as_much_with_ten_thousand_runners_as_with_one() {
     let (redis, dispatcher, _server, client) = quiet().await;
-    let store = dispatcher.stores().remove(0);
+    let store = dispatcher.contexts().stores().remove(0);
     let send = async || client.ok("send_message", json!({"topic": "osis", "message": "x"})).await;
     let mut costs = Vec::new();
     for many in [1, 10_000] {
@@ -217,7 +217,7 @@ async fn a_message_for_a_script_type_costs_as_much_with_ten_thousand_runners_as_
 #[tokio::test(flavor = "multi_thread")]
 async fn runners_of_a_type_take_turns_whatever_goes_to_those_of_others_and_see_who_comes_and_goes() {
     let (redis, dispatcher, _server, client) = quiet().await;
-    let store = dispatcher.stores().remove(0);
+    let store = dispatcher.contexts().stores().remove(0);
     for script_type in ["osis", "osis", "sal", "sal", "osis"] {
         client.ok("create_runner", json!({"script_type": script_type, "local": false, "address": "here"})).await;
     }

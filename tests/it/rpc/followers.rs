@@ -25,7 +25,7 @@ async fn logged(redis: &Redis, dispatcher: &Dispatcher, texts: &[String]) -> Job
     let id = ended(redis, &["actor", "x"]).await;
     for lines in texts.chunks(50) {
         let lines: Vec<_> = lines.iter().map(|text| (LogLevel::Info, text.clone())).collect();
-        dispatcher.opened(CONTEXT).unwrap().jobs().append_log(&id, &lines).await.unwrap();
+        dispatcher.contexts().opened(CONTEXT).unwrap().jobs().append_log(&id, &lines).await.unwrap();
     }
     id
 }

@@ -44,7 +44,7 @@ impl Server {
 
     /// A server with its own limits.
     pub async fn within(dispatcher: &Dispatcher, limits: Limits) -> Self {
-        let authority = Authority::new(dispatcher.stores(), TokenKey::random());
+        let authority = Authority::new(dispatcher.contexts().stores(), TokenKey::random());
         Self::start(dispatcher, authority, limits, Access::Open, None).await
     }
 
@@ -60,7 +60,7 @@ impl Server {
 
     /// The same, with its own limits.
     pub async fn guarded_within(dispatcher: &Dispatcher, key: TokenKey, limits: Limits) -> (Self, Authority) {
-        let authority = Authority::new(dispatcher.stores(), key);
+        let authority = Authority::new(dispatcher.contexts().stores(), key);
         authority.follow().await.unwrap();
         let access = Access::Login(Guard::new(authority.clone(), dispatcher.clone()));
         (Self::start(dispatcher, authority.clone(), limits, access, None).await, authority)
@@ -68,7 +68,7 @@ impl Server {
 
     /// A server with an audit log, with or without a required login.
     pub async fn audited(dispatcher: &Dispatcher, audit: Audit, login: bool) -> (Self, Authority) {
-        let authority = Authority::new(dispatcher.stores(), TokenKey::random());
+        let authority = Authority::new(dispatcher.contexts().stores(), TokenKey::random());
         authority.follow().await.unwrap();
         let access = if login { Access::Login(Guard::new(authority.clone(), dispatcher.clone())) } else { Access::Open };
         let settings = ServerSettings { audit, access, ..ServerSettings::default() };
@@ -77,7 +77,7 @@ impl Server {
 
     /// A server with TLS, and with its own limits.
     pub async fn encrypted(dispatcher: &Dispatcher, limits: Limits, tls: &Tls) -> Self {
-        let authority = Authority::new(dispatcher.stores(), TokenKey::random());
+        let authority = Authority::new(dispatcher.contexts().stores(), TokenKey::random());
         Self::start(dispatcher, authority, limits, Access::Open, Some(tls.clone())).await
     }
 
@@ -91,7 +91,7 @@ impl Server {
             started_at: Timestamp::local(),
             started: Instant::now(),
             listen: Vec::new(),
-            contexts: dispatcher.contexts(),
+            contexts: dispatcher.contexts().ids(),
             node_key: None,
             pools: Vec::new(),
             limits: limits.clone(),

@@ -61,7 +61,7 @@ impl Flows {
     }
 
     async fn store(&self, context: ContextId) -> Result<OpenContext, Error> {
-        Ok(self.dispatcher.store(context).await?)
+        Ok(self.dispatcher.contexts().store(context).await?)
     }
 
     /// Starts an operation on all jobs of a flow, and continues it as far as queues have room.

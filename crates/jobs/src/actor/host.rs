@@ -107,7 +107,7 @@ impl CallingJob {
     }
 
     async fn ask_objects(&self, call: &ObjectCall, host_call: &store::HostCallId) -> Result<Json, Error> {
-        let (objects, host_call) = (self.dispatcher.objects(self.context).await?, Some(host_call));
+        let (objects, host_call) = (self.dispatcher.contexts().objects(self.context).await?, Some(host_call));
         Ok(match call {
             ObjectCall::Set { collection, object } => objects.set_once(collection, object, host_call).await?.as_str().into(),
             ObjectCall::Get { collection, id } => objects.get(collection, id).await?.unwrap_or_else(|| Value::Null.into()),

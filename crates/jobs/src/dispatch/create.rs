@@ -107,7 +107,7 @@ impl Dispatcher {
     /// Stores all of these jobs, or none if one of them is refused.
     #[doc(hidden)]
     pub async fn store_together(&self, context: ContextId, jobs: &[NewJob]) -> Result<Vec<JobId>, Error> {
-        let store = self.store(context).await?;
+        let store = self.contexts().store(context).await?;
         let answers = store.jobs().create_all_or_none(jobs).await?;
         // The entry that was refused says why none was stored; `None` only says that another one was.
         if let Some(index) = answers.iter().position(|answer| !answer.is_stored() && *answer != Created::None) {
@@ -145,7 +145,7 @@ impl Dispatcher {
     /// call that is repeated is not refused for what has changed since.
     async fn created_before(&self, jobs: &[NewJob], refused: Error) -> Result<Vec<Result<Stored, Error>>, Error> {
         let Some(first) = jobs.first().filter(|_| refused.precedes_key()) else { return Err(refused) };
-        let store = self.store(first.spec.context_id).await?;
+        let store = self.contexts().store(first.spec.context_id).await?;
         let Ok(found) = store.jobs().find_keyed(jobs).await else { return Err(refused) };
         let found: Option<Vec<Created>> = found.into_iter().collect();
         let Some(found) = found.filter(|found| found.len() == jobs.len()) else { return Err(refused) };
@@ -154,7 +154,7 @@ impl Dispatcher {
 
     async fn store_new(&self, job: NewJob) -> Result<Stored, Error> {
         self.admit(&job).await?;
-        let (store, id, script_type) = (self.store(job.spec.context_id).await?, job.id.clone(), job.spec.script_type.clone());
+        let (store, id, script_type) = (self.contexts().store(job.spec.context_id).await?, job.id.clone(), job.spec.script_type.clone());
         let created = store.jobs().create(job).await.map_err(Error::of_job(&id))?;
         let stored = outcome(id, &script_type, created)?;
         if !stored.earlier {

@@ -46,7 +46,7 @@ impl Dispatcher {
     /// Explains why a job has not ended, or how it did: a word, a sentence for people, and the facts.
     pub async fn explain(&self, context: ContextId, id: &JobId) -> Result<Explanation, Error> {
         let job = self.part(context, id, &FIELDS, MAX_LIST_BYTES).await?;
-        let (explained, store) = (self.explained_of(context, &job, None).await?, self.store(context).await?);
+        let (explained, store) = (self.explained_of(context, &job, None).await?, self.contexts().store(context).await?);
         let attempts = store.jobs().attempts(&job).await.map_err(|error| Error::store(error, Some(id)))?;
         Ok(Explanation { attempts, ..explained })
     }
@@ -65,7 +65,8 @@ impl Dispatcher {
         Ok(match job.status {
             Status::Created => because(Reason::NotStarted, "it was never started; start_job starts it".into()),
             Status::Scheduled => {
-                let due_at = self.store(context).await?.jobs().due_at(id).await.map_err(|error| Error::store(error, Some(id)))?;
+                let due_at =
+                    self.contexts().store(context).await?.jobs().due_at(id).await.map_err(|error| Error::store(error, Some(id)))?;
                 let (reason, message) = match job.attempt {
                     0 => (Reason::DueLater, format!("it is due at {}", at(job.run_at.or(due_at), "a later time"))),
                     attempt => (
@@ -106,7 +107,7 @@ impl Dispatcher {
         if !job.actor.as_deref().is_some_and(|actor| actor.contains(":runner")) {
             return Ok(None);
         }
-        let store = self.store(context).await?;
+        let store = self.contexts().store(context).await?;
         let Some(key) = store.messages().of_job(&job.job_id).await.map_err(of_store)? else { return Ok(None) };
         let Some(message) = store.messages().get(key).await.map_err(of_store)?.map(|stored| stored.shown) else { return Ok(None) };
         let to = message.address.as_ref().map_or_else(|| "its runner".to_owned(), ToString::to_string);
@@ -122,8 +123,14 @@ impl Dispatcher {
     async fn explain_waiting(&self, context: ContextId, job: &Job, looks: bool) -> Result<Explanation, Error> {
         let mut relatives = job.prerequisites.clone();
         relatives.extend(job.parent_id.iter().chain(&job.predecessor_id).cloned());
-        let statuses =
-            self.store(context).await?.jobs().statuses(&relatives).await.map_err(|error| Error::store(error, Some(&job.job_id)))?;
+        let statuses = self
+            .contexts()
+            .store(context)
+            .await?
+            .jobs()
+            .statuses(&relatives)
+            .await
+            .map_err(|error| Error::store(error, Some(&job.job_id)))?;
         let status = |of: &Option<JobId>| relatives.iter().position(|id| Some(id) == of.as_ref()).and_then(|at| statuses[at]);
         let open = relatives.iter().zip(&statuses).take(job.prerequisites.len());
         let prerequisites: Vec<WaitsFor> = open
@@ -169,7 +176,7 @@ impl Dispatcher {
 
     /// Returns descendants of an ended job that have not ended: some of the first generation that has any.
     async fn open_descendants(&self, context: ContextId, ended: &JobId) -> Result<Vec<WaitsFor>, Error> {
-        let (store, mut parents) = (self.store(context).await?, vec![ended.clone()]);
+        let (store, mut parents) = (self.contexts().store(context).await?, vec![ended.clone()]);
         for _ in 0..GENERATIONS {
             let mut children = Vec::new();
             for parent in parents {
@@ -191,6 +198,7 @@ impl Dispatcher {
     async fn deleted(&self, context: ContextId, job: &Job, others: &[JobId], statuses: &[Option<Status>]) -> Result<Option<String>, Error> {
         let gone: Vec<JobId> = others.iter().zip(statuses).filter(|(_, status)| status.is_none()).map(|(id, _)| id.clone()).collect();
         let waits = self
+            .contexts()
             .store(context)
             .await?
             .jobs()
@@ -205,7 +213,7 @@ impl Dispatcher {
     async fn wrong_runner(&self, context: ContextId, queue: &Queue) -> Result<Option<String>, Error> {
         let (Target::Group(group) | Target::Instance(group, _)) = &queue.target else { return Ok(None) };
         let Some(number) = RunnerId::of_group(group) else { return Ok(None) };
-        let runner = self.store(context).await?.runners().get(number).await.map_err(|error| Error::store(error, None))?;
+        let runner = self.contexts().store(context).await?.runners().get(number).await.map_err(|error| Error::store(error, None))?;
         Ok(match runner {
             None => Some(format!("the job is for runner {number}, and context {context} has none with that number")),
             Some(runner) if runner.script_type != queue.script_type => {
@@ -216,7 +224,7 @@ impl Dispatcher {
     }
 
     async fn explain_queued(&self, context: ContextId, job: &Job, since: Option<Instant>) -> Result<Explanation, Error> {
-        let store = self.store(context).await?;
+        let store = self.contexts().store(context).await?;
         let (script_type, failed) = (job.script_type.clone().unwrap_or_default(), |error| Error::store(error, Some(&job.job_id)));
         let target = Target::of(job.group.clone(), job.instance);
         let of = match &target {

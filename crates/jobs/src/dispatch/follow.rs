@@ -44,7 +44,7 @@ impl Dispatcher {
 
     /// Returns the cursor of the newest change: all later changes are after it.
     pub async fn last_change(&self, context: ContextId) -> Result<String, Error> {
-        self.store(context).await?.events().last_change().await.map_err(Error::from)
+        self.contexts().store(context).await?.events().last_change().await.map_err(Error::from)
     }
 
     /// Returns the moments that pass the filter. The jobs of all of them are read together.
@@ -64,7 +64,7 @@ impl Dispatcher {
             _ => None,
         };
         let jobs: Vec<JobId> = moments.iter().filter_map(item).collect();
-        let compared = match self.store(context).await {
+        let compared = match self.contexts().store(context).await {
             Ok(store) => store.jobs().compared_fields(&jobs, filter).await.map_err(Error::from),
             Err(error) => Err(error),
         };
@@ -77,6 +77,17 @@ impl Dispatcher {
         let passes = |job: &JobId| compared.get(job).and_then(Option::as_ref).is_some_and(|job| fixed.matches(job));
         moments.retain(|moment| item(moment).is_none_or(|job| passes(&job)));
         moments
+    }
+
+    async fn changes(&self, context: ContextId, cursor: Option<&str>) -> Result<Changes, Error> {
+        let store = self.contexts().store(context).await?;
+        let changes = store.events().follow(cursor).await?;
+        // The context stays open as long as it is followed.
+        let followed_there = move |moment| {
+            let _ = &store;
+            followed(moment)
+        };
+        Ok(changes.ok_or_else(bad_cursor)?.map(followed_there).boxed())
     }
 
     /// Returns the changes of one job after `cursor`, or the current state first. Ends when the job has ended or is
@@ -101,7 +112,7 @@ impl Dispatcher {
     }
 
     async fn current_state(&self, context: ContextId, id: &JobId) -> Result<JobEvent, Error> {
-        let state = self.store(context).await?.jobs().current_state(id).await.map_err(Error::of_job(id))?;
+        let state = self.contexts().store(context).await?.jobs().current_state(id).await.map_err(Error::of_job(id))?;
         state.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
@@ -114,7 +125,7 @@ impl Dispatcher {
         cursor: &str,
         state: JobEvent,
     ) -> Result<Vec<Result<Followed<JobEvent>, Error>>, Error> {
-        let changes = self.store(context).await?.events().replay(cursor).await.map_err(Error::of_job(id))?;
+        let changes = self.contexts().store(context).await?.events().replay(cursor).await.map_err(Error::of_job(id))?;
         let changes = changes.ok_or_else(bad_cursor)?.map(followed).boxed();
         let mut past: Vec<_> = only(id, changes).collect().await;
         let lagged = past.iter().any(|item| matches!(item, Ok(Followed::Lagged { .. })));
@@ -122,17 +133,6 @@ impl Dispatcher {
             past.push(Ok(Followed::Item(state)));
         }
         Ok(past)
-    }
-
-    async fn changes(&self, context: ContextId, cursor: Option<&str>) -> Result<Changes, Error> {
-        let store = self.store(context).await?;
-        let changes = store.events().follow(cursor).await?;
-        // The context stays open as long as it is followed.
-        let followed_there = move |moment| {
-            let _ = &store;
-            followed(moment)
-        };
-        Ok(changes.ok_or_else(bad_cursor)?.map(followed_there).boxed())
     }
 
     /// Passes items on up to the end of the job, or until the job is gone.

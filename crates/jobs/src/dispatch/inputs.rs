@@ -12,7 +12,7 @@ impl Dispatcher {
     /// Returns the outputs of a job's prerequisites, in their order. Fails if one of them is gone, because a result
     /// without it would be wrong.
     pub async fn inputs(&self, context: ContextId, id: &JobId) -> Result<Vec<Input>, Error> {
-        let store = self.store(context).await?;
+        let store = self.contexts().store(context).await?;
         // One that came by a message has them with it.
         if let Some(inputs) = store.messages().far_inputs(id).await.map_err(Error::of_job(id))? {
             return Ok(inputs);

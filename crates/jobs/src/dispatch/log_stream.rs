@@ -49,7 +49,7 @@ impl Dispatcher {
     ) -> Result<impl Stream<Item = Result<Followed<LogLine>, Error>> + Send + use<>, Error> {
         self.part(context, id, &["status"], MAX_PAGE_BYTES).await?;
         logs::is_of_file(cursor)?;
-        let open = self.store(context).await?;
+        let open = self.contexts().store(context).await?;
         let stream = LogStream {
             dispatcher: self.clone(),
             context,

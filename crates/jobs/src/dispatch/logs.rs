@@ -12,7 +12,7 @@ impl Dispatcher {
     /// Removes the log file of a job that is gone, if no other job owns it.
     pub(super) async fn remove_log_file(&self, context: ContextId, id: &JobId, path: String) {
         let (directory, job) = (self.0.settings.log_directory.of(context), id.clone());
-        let Ok(store) = self.store(context).await else { return };
+        let Ok(store) = self.contexts().store(context).await else { return };
         // Without an identity no file was written; what could not be removed the sweeper removes.
         let Ok(Some(identity)) = store.health().known_redis_id().await else { return };
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || directory.forget(&identity, &job, &path)).await {
@@ -55,7 +55,7 @@ impl Dispatcher {
         let of_file = is_of_file(cursor)?;
         let LogLines { mut lines, mut lost, mut full } = LogLines::default();
         if !of_file {
-            let store = self.store(context).await?;
+            let store = self.contexts().store(context).await?;
             LogLines { lines, lost, full } = store.jobs().read_lines(id, cursor, limit, bytes).await.map_err(Error::of_job(id))?;
         }
         // Hero's actors write to the stream; the file is read only for a job that a foreign actor ran.

@@ -36,6 +36,7 @@ mod sweeper;
 mod timekeeper;
 mod timetable;
 mod transition;
+pub mod views;
 mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -201,7 +202,7 @@ impl Dispatcher {
         let dispatcher = self.clone();
         let directories = move || {
             let directory = |store: Store| (store.clone(), dispatcher.0.settings.log_directory.of(store.context()));
-            dispatcher.stores().into_iter().map(directory).collect()
+            dispatcher.contexts().stores().into_iter().map(directory).collect()
         };
         tasks.spawn(boxed(LogSweeper::of(Box::new(directories), self.0.settings.log_quota), shutdown));
         tasks.close();
@@ -212,7 +213,7 @@ impl Dispatcher {
     #[doc(hidden)]
     pub fn start_services_of(&self, context: ContextId, shutdown: &CancellationToken) -> TaskTracker {
         let tasks = TaskTracker::new();
-        if let Ok(open) = self.opened(context) {
+        if let Ok(open) = self.contexts().opened(context) {
             self.run_services(&open.0, &tasks, shutdown);
         }
         tasks.close();

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use super::log_followers::LogFollowers;
 use super::pressure::Pressure;
 use super::readiness::Memory;
-use super::{Dispatcher, Error, Objects, Schemas};
+use super::views::ContextCalls;
+use super::{Error, Objects, Schemas};
 use hero_model::ContextId;
 use hero_store::Store;
 
@@ -47,7 +48,7 @@ impl Deref for OpenContext {
     }
 }
 
-/// Opens a closed context: makes the dispatcher [serve](Dispatcher::serve) it. The server sets it, because it knows
+/// Opens a closed context: makes the dispatcher [serve](ContextCalls::serve) it. The server sets it, because it knows
 /// which contexts exist.
 pub type Opener = Arc<dyn Fn(ContextId) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send>> + Send + Sync>;
 
@@ -93,22 +94,23 @@ impl Contexts {
     }
 }
 
-impl Dispatcher {
+impl ContextCalls<'_> {
     /// Sets the function that opens a context when a call names it. Only the first call has an effect.
-    pub fn open_with(&self, opener: Opener) {
+    pub fn open_with(self, opener: Opener) {
         // A second one would know the same contexts.
-        let _ = self.0.contexts.opener.set(opener);
+        let _ = self.0.0.contexts.opener.set(opener);
     }
 
-    /// Serves a context from now on. Call [`Dispatcher::start_services_of`] to start its services.
-    pub fn serve(&self, store: Store, longest_script: Option<usize>) {
-        self.0.contexts.add(store, Arc::clone(&self.0.settings.schemas), longest_script);
+    /// Serves a context from now on. Call [`start_services_of`](super::Dispatcher::start_services_of) to start its
+    /// services.
+    pub fn serve(self, store: Store, longest_script: Option<usize>) {
+        self.0.0.contexts.add(store, Arc::clone(&self.0.0.settings.schemas), longest_script);
     }
 
     /// Stops serving a context if nobody uses it, and nobody has used it for `idle`. Without `idle`, stops serving it
     /// in any case, and running calls end as they can. Returns whether it is shut.
-    pub fn shut(&self, context: ContextId, idle: Option<Duration>) -> bool {
-        let mut open = self.0.contexts.write();
+    pub fn shut(self, context: ContextId, idle: Option<Duration>) -> bool {
+        let mut open = self.0.0.contexts.write();
         let Some(state) = open.get(&context) else { return true };
         let used = *state.used.lock().unwrap_or_else(PoisonError::into_inner);
         let may = idle.is_none_or(|idle| Arc::strong_count(state) == 1 && used.elapsed() >= idle);
@@ -119,45 +121,45 @@ impl Dispatcher {
     }
 
     /// Refuses calls in a context from now on, because it is being deleted.
-    pub fn refuse(&self, context: ContextId) {
-        if let Some(open) = self.0.contexts.get(context) {
+    pub fn refuse(self, context: ContextId) {
+        if let Some(open) = self.0.0.contexts.get(context) {
             open.0.is_closed.store(true, Ordering::Relaxed);
         }
     }
 
     /// Returns an open context.
     #[doc(hidden)]
-    pub fn opened(&self, context: ContextId) -> Result<OpenContext, Error> {
-        self.0.contexts.get(context).ok_or(Error::NoContext(context))
+    pub fn opened(self, context: ContextId) -> Result<OpenContext, Error> {
+        self.0.0.contexts.get(context).ok_or(Error::NoContext(context))
     }
 
     /// Returns a context, and opens it if necessary.
     #[doc(hidden)]
-    pub async fn store(&self, context: ContextId) -> Result<OpenContext, Error> {
+    pub async fn store(self, context: ContextId) -> Result<OpenContext, Error> {
         for _ in 0..MAX_USE_ATTEMPTS {
-            if let Some(open) = self.0.contexts.get(context) {
+            if let Some(open) = self.0.0.contexts.get(context) {
                 let is_closed = open.0.is_closed.load(Ordering::Relaxed);
                 return if is_closed { Err(Error::Deleting(context)) } else { Ok(open) };
             }
-            let Some(opener) = self.0.contexts.opener.get() else { return Err(Error::NoContext(context)) };
+            let Some(opener) = self.0.0.contexts.opener.get() else { return Err(Error::NoContext(context)) };
             opener(context).await?;
         }
         Err(Error::many_contexts())
     }
 
     /// Returns the objects of a context.
-    pub async fn objects(&self, context: ContextId) -> Result<Objects, Error> {
+    pub async fn objects(self, context: ContextId) -> Result<Objects, Error> {
         Ok(self.store(context).await?.0.objects.clone())
     }
 
     /// Returns the open contexts.
-    pub fn contexts(&self) -> Vec<ContextId> {
-        self.0.contexts.all().iter().map(|state| state.store.context()).collect()
+    pub fn ids(self) -> Vec<ContextId> {
+        self.0.0.contexts.all().iter().map(|state| state.store.context()).collect()
     }
 
     /// Returns the stores of the open contexts.
     #[doc(hidden)]
-    pub fn stores(&self) -> Vec<Store> {
-        self.0.contexts.all().iter().map(|state| state.store.clone()).collect()
+    pub fn stores(self) -> Vec<Store> {
+        self.0.0.contexts.all().iter().map(|state| state.store.clone()).collect()
     }
 }

@@ -9,7 +9,7 @@ impl Dispatcher {
     /// Running jobs go on and new ones wait. It applies to every server and actor, and across restarts. Calling it
     /// twice changes nothing.
     pub async fn pause(&self, context: ContextId, queue: &Queue) -> Result<(), Error> {
-        let store = self.store(context).await?;
+        let store = self.contexts().store(context).await?;
         self.check_script_type(context, &queue.script_type).await?;
         match store.queues().pause(queue).await? {
             Pausing::Paused => Ok(()),
@@ -22,7 +22,7 @@ impl Dispatcher {
     /// Resumes queues that were paused, at once. A queue that was not paused does not change, but its type must be
     /// known.
     pub async fn resume(&self, context: ContextId, queue: &Queue) -> Result<(), Error> {
-        if self.store(context).await?.queues().resume(queue).await? {
+        if self.contexts().store(context).await?.queues().resume(queue).await? {
             return Ok(()); // Also a type that nobody knows any more.
         }
         self.check_script_type(context, &queue.script_type).await

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::views::ContextCalls;
 use super::{Dispatcher, Error, error, spec, wait};
 use hero_model::{Actor, ContextId, Job, JobFilter, JobId, JobPage, JobResult, Name, Presence, QueueInfo, Status};
 use hero_store::{JobView, StoreInfo};
@@ -16,25 +17,32 @@ const LARGEST_PAGE: usize = 1024 * 1024;
 impl Dispatcher {
     /// Returns the status of a job.
     pub async fn status(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
-        let status = self.store(context).await?.jobs().status(id).await.map_err(Error::of_job(id))?;
+        let status = self.contexts().store(context).await?.jobs().status(id).await.map_err(Error::of_job(id))?;
         status.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
     /// Returns all fields of a job.
     pub async fn job(&self, context: ContextId, id: &JobId) -> Result<Job, Error> {
-        let job = self.store(context).await?.jobs().get(id).await.map_err(Error::of_job(id))?;
+        let job = self.contexts().store(context).await?.jobs().get(id).await.map_err(Error::of_job(id))?;
         job.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
     /// Returns a few fields of a job. Fields that are longer than `longest` are left out.
     pub(super) async fn part(&self, context: ContextId, id: &JobId, fields: &[&str], longest: usize) -> Result<Job, Error> {
-        let parts = self.store(context).await?.jobs().parts(std::slice::from_ref(id), fields, longest).await.map_err(Error::of_job(id))?;
+        let parts = self
+            .contexts()
+            .store(context)
+            .await?
+            .jobs()
+            .parts(std::slice::from_ref(id), fields, longest)
+            .await
+            .map_err(Error::of_job(id))?;
         parts.into_iter().flatten().next().ok_or_else(|| Error::NotFound(id.clone()))
     }
 
     /// Returns all fields of a job of at most `bytes` bytes.
     pub async fn job_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<Job, Error> {
-        let job = self.store(context).await?.jobs().within(id, bytes).await.map_err(Error::of_job(id))?;
+        let job = self.contexts().store(context).await?.jobs().within(id, bytes).await.map_err(Error::of_job(id))?;
         let too_large = |size| Error::TooLarge { what: "the job", size, limit: bytes, setting: "max_response" };
         job.ok_or_else(|| Error::NotFound(id.clone()))?.map_err(too_large)
     }
@@ -60,7 +68,7 @@ impl Dispatcher {
     }
 
     pub(super) async fn look(&self, context: ContextId, id: &JobId) -> Result<JobView, Error> {
-        self.store(context).await?.jobs().look(id).await.map_err(Error::of_job(id))
+        self.contexts().store(context).await?.jobs().look(id).await.map_err(Error::of_job(id))
     }
 
     /// Returns a page of jobs, newest first, without long fields. It may have fewer than `limit`, because a page has at
@@ -78,7 +86,7 @@ impl Dispatcher {
         limit: usize,
         bytes: usize,
     ) -> Result<JobPage, Error> {
-        let store = self.store(context).await?;
+        let store = self.contexts().store(context).await?;
         spec::check_filter(filter)?;
         let busy = || Error::Busy { what: "too many lists of jobs at once", retry_after: error::RETRY_AFTER };
         let _permit = tokio::time::timeout(LIST_WAITS, self.0.lists.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
@@ -88,7 +96,7 @@ impl Dispatcher {
 
     /// Returns every live actor, including those of other programs.
     pub async fn actors(&self, context: ContextId) -> Result<Vec<Actor>, Error> {
-        let actors = self.store(context).await?.actors().now().await?;
+        let actors = self.contexts().store(context).await?.actors().now().await?;
         Ok(actors.to_vec())
     }
 
@@ -106,11 +114,13 @@ impl Dispatcher {
 
     /// Returns every work queue in use.
     pub async fn queues(&self, context: ContextId) -> Result<Vec<QueueInfo>, Error> {
-        self.store(context).await?.queues().list().await.map_err(Error::from)
+        self.contexts().store(context).await?.queues().list().await.map_err(Error::from)
     }
+}
 
+impl ContextCalls<'_> {
     /// Returns the state of the store of the default context.
-    pub async fn store_info(&self) -> Result<StoreInfo, Error> {
+    pub async fn store_info(self) -> Result<StoreInfo, Error> {
         self.store(ContextId::default()).await?.health().info().await.map_err(Error::from)
     }
 }

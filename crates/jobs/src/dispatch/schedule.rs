@@ -16,7 +16,7 @@ impl Dispatcher {
         match self.store_schedule(&spec).await {
             // A call that is repeated is not refused for what has changed since.
             Err(refused) if spec.idempotency_key.is_some() && refused.precedes_key() => {
-                let store = self.store(spec.job.context_id).await?;
+                let store = self.contexts().store(spec.job.context_id).await?;
                 let Ok(Some(found)) = store.schedules().find_keyed(&spec).await else { return Err(refused) };
                 created_before(&store, found).await
             }
@@ -26,7 +26,7 @@ impl Dispatcher {
 
     async fn store_schedule(&self, asked: &ScheduleSpec) -> Result<Schedule, Error> {
         let mut spec = asked.clone();
-        let store = self.store(spec.job.context_id).await?;
+        let store = self.contexts().store(spec.job.context_id).await?;
         if let Some(field) = of_single_jobs(&spec.job) {
             return Err(Error::invalid("job", format!("has {field}, which is for single jobs; leave it out")));
         }
@@ -65,7 +65,7 @@ impl Dispatcher {
     /// Returns a page of schedules, in the order of their next runs. A schedule that runs meanwhile may be on two
     /// pages; none is missing.
     pub async fn list_schedules(&self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<SchedulePage, Error> {
-        let page = self.store(context).await?.schedules().list(cursor, limit).await?;
+        let page = self.contexts().store(context).await?.schedules().list(cursor, limit).await?;
         let (schedules, next_cursor) = page.ok_or_else(Error::bad_page_cursor)?;
         let bytes = schedules.iter().filter_map(|stored| stored.spec.as_ref()).map(bytes_of).sum();
         let shown = away(bytes, move || schedules.into_iter().filter_map(shown).collect());
@@ -85,7 +85,7 @@ impl Dispatcher {
     /// Deletes a schedule. Its jobs stay.
     pub async fn delete_schedule(&self, context: ContextId, id: &ScheduleId) -> Result<(), Error> {
         let id = id.clone().spelled();
-        match self.store(context).await?.schedules().unschedule(&id).await? {
+        match self.contexts().store(context).await?.schedules().unschedule(&id).await? {
             true => Ok(()),
             false => Err(Error::NoSchedule(id)),
         }

@@ -29,7 +29,7 @@ impl Dispatcher {
     pub(super) async fn admit(&self, job: &NewJob) -> Result<(), Error> {
         // While Redis is nearly full, a job that may have been created before goes on: the function that stores it tells.
         let may_exist = job.spec.idempotency_key.is_some() || job.spec.job_id.is_some();
-        if !may_exist && !self.store(job.spec.context_id).await?.0.pressure.admits_jobs() {
+        if !may_exist && !self.contexts().store(job.spec.context_id).await?.0.pressure.admits_jobs() {
             return Err(Error::out_of_memory());
         }
         self.check_actors(&job.spec).await
@@ -42,7 +42,7 @@ impl Dispatcher {
 
     /// Checks the parameters of a job and fills in the defaults.
     pub(super) async fn complete(&self, mut spec: JobSpec) -> Result<NewJob, Error> {
-        let open = self.store(spec.context_id).await?.0;
+        let open = self.contexts().store(spec.context_id).await?.0;
         check_bounds(&spec, open.longest_script.unwrap_or(LONGEST_SCRIPT))?;
         // Before any of them is looked up, and again afterwards, because one id may have been spelled in two ways.
         check_relations(&mut spec)?;
@@ -71,14 +71,14 @@ impl Dispatcher {
         if spec.script_type.is_built_in() {
             return Ok(false);
         }
-        let runner = self.store(spec.context_id).await?.runners().get(number).await?;
+        let runner = self.contexts().store(spec.context_id).await?.runners().get(number).await?;
         Ok(runner.is_some_and(|runner| !runner.local && runner.script_type == spec.script_type))
     }
 
     /// Returns the error in a script of a context, if an engine for its type is available to find one.
     #[doc(hidden)]
     pub async fn check_script(&self, context: ContextId, script_type: &ScriptType, script: &str) -> Result<Option<JobError>, Error> {
-        self.store(context).await?;
+        self.contexts().store(context).await?;
         Ok(self.compiled(script_type, script, Names::Checked).await)
     }
 
@@ -93,7 +93,7 @@ impl Dispatcher {
             return Ok(());
         }
         let has_actor = |actors: &[Actor]| actors.iter().any(|actor| actor.script_type == *script_type);
-        let seen = self.store(context).await?.actors().lately().await?;
+        let seen = self.contexts().store(context).await?.actors().lately().await?;
         if has_actor(&seen) {
             return Ok(());
         }

@@ -24,7 +24,7 @@ impl Dispatcher {
             return Ok(());
         }
         let asked: Vec<JobId> = lower.iter().cloned().chain(written.iter().map(|id| (**id).clone())).collect();
-        let exist = self.store(context).await?.jobs().exist(&asked).await?;
+        let exist = self.contexts().store(context).await?.jobs().exist(&asked).await?;
         let (in_lower, as_written) = exist.split_at(lower.len());
         for (at, lower) in lower.into_iter().enumerate() {
             let is_foreign = as_written.get(at) == Some(&true) && in_lower.get(at) != Some(&true);

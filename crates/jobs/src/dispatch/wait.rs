@@ -84,7 +84,7 @@ impl Dispatcher {
 
     /// Returns the end of a job, if it has ended, with an output of at most `bytes` bytes.
     pub(super) async fn look_within(&self, context: ContextId, id: &JobId, bytes: usize, until: Instant) -> Result<JobView, Error> {
-        let store = self.store(context).await?;
+        let store = self.contexts().store(context).await?;
         let look = store.jobs().whole(id, bytes, until).await.map_err(Error::of_job(id))?;
         if look == JobView::Long {
             let size = store.jobs().output_size(id).await.map_err(Error::of_job(id))?;
@@ -99,7 +99,7 @@ impl Dispatcher {
         let job = NewJob { start: true, waited: true, ..self.complete(spec).await? };
         let (context, id) = (job.spec.context_id, job.id.clone());
         let (began, deadline) = (Instant::now(), after(wait));
-        let mut waiter = self.store(context).await?.inbox().register(&id);
+        let mut waiter = self.contexts().store(context).await?.inbox().register(&id);
         let stored = self.store_job(job).await?;
         told(&stored.id);
         if stored.earlier || stored.status.is_final() {
@@ -133,7 +133,7 @@ impl Dispatcher {
     /// Like [`Dispatcher::wait`], but leaves a long result in the store.
     pub async fn wait_until_end(&self, context: ContextId, id: &JobId, wait: Duration) -> Result<Awaited, Error> {
         let (began, deadline) = (Instant::now(), after(wait));
-        let store = self.store(context).await?;
+        let store = self.contexts().store(context).await?;
         let mut waiter = store.inbox().register(id);
         let look = if wait.is_zero() { store.jobs().look(id).await } else { store.jobs().wait(id).await };
         match look.map_err(Error::of_job(id))? {

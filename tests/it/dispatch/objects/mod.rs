@@ -233,7 +233,7 @@ async fn no_context_sees_the_objects_of_another() {
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_leave_memory_to_jobs() {
     let house = crate::support::House::open(1).await;
-    let objects = house.dispatcher.objects(crate::support::CONTEXT).await.unwrap();
+    let objects = house.dispatcher.contexts().objects(crate::support::CONTEXT).await.unwrap();
     let used = house.redis.memory("used_memory").await;
     // Three quarters of this are used.
     let _: String = house.redis.run(&["CONFIG", "SET", "maxmemory", &(used * 4 / 3).to_string()]).await;

@@ -35,7 +35,15 @@ async fn what_one_script_stores_another_and_a_client_find() {
         [page.objects.map(|person| person.name), page.compared, page.next_cursor]
     "#;
     assert_eq!(value(&house, find).await, json!([["Alan"], ["address.city"], null]));
-    let alan = house.dispatcher.objects(CONTEXT).await.unwrap().get(&"people".parse().unwrap(), &"alan".parse().unwrap()).await.unwrap();
+    let alan = house
+        .dispatcher
+        .contexts()
+        .objects(CONTEXT)
+        .await
+        .unwrap()
+        .get(&"people".parse().unwrap(), &"alan".parse().unwrap())
+        .await
+        .unwrap();
     assert_eq!(alan.unwrap().to_value().unwrap()["born"], json!(1912));
     assert_eq!(
         value(&house, r#"[osis::delete("people", "alan"), osis::exists("people", "alan"), osis::get("people", "alan")]"#).await,
@@ -126,7 +134,7 @@ async fn a_script_is_told_what_is_wrong_and_may_catch_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_is_no_larger_than_values_of_scripts_may_be() {
     let house = House::open(1).await;
-    let objects = house.dispatcher.objects(CONTEXT).await.unwrap();
+    let objects = house.dispatcher.contexts().objects(CONTEXT).await.unwrap();
     let collection = "notes".parse().unwrap();
     for at in 0..20 {
         let note = json!({"id": format!("{at:02}"), "text": "x".repeat(30_000)});
@@ -190,7 +198,7 @@ async fn a_script_may_catch_that_redis_takes_no_more() {
         loop { try { osis::set("a", #{ id: "b" }); sleep(0.01); } catch (error) { return error; } }
     "#;
     let id = house.start(spec(script)).await;
-    let objects = house.dispatcher.objects(CONTEXT).await.unwrap();
+    let objects = house.dispatcher.contexts().objects(CONTEXT).await.unwrap();
     let (collection, before) = ("a".parse().unwrap(), "before".parse().unwrap());
     until("it has stored", || async { objects.exists(&collection, &before).await.ok().filter(|stored| *stored) }).await;
     let _: String = house.redis.run(&["CONFIG", "SET", "maxmemory", "1"]).await;

@@ -139,7 +139,7 @@ async fn a_reader_that_is_too_slow_loses_its_subscription_and_nobody_else_waits(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_is_stuck_loses_its_subscription_with_its_role() {
     let house = House::empty().await;
-    let authority = Authority::new(house.dispatcher.stores(), TokenKey::random());
+    let authority = Authority::new(house.dispatcher.contexts().stores(), TokenKey::random());
     authority.follow().await.unwrap();
     let guard = Guard::new(authority.clone(), house.dispatcher.clone());
     let server = Server::with(|settings| {

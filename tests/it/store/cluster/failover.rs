@@ -18,7 +18,7 @@ async fn when_a_node_dies_other_contexts_go_on_and_its_own_go_on_with_the_replic
     let mut events = Box::pin(server.dispatcher.follow_events(lost, Default::default(), None).await.unwrap());
 
     let running = server.start(spec(lost, "sleep(2.0); 7")).await;
-    let far = server.dispatcher.opened(lost).unwrap().clock().now().plus(std::time::Duration::from_secs(3));
+    let far = server.dispatcher.contexts().opened(lost).unwrap().clock().now().plus(std::time::Duration::from_secs(3));
     let delayed = server.start(JobSpec { run_at: Some(far), ..spec(lost, "8") }).await;
     // Only what the replica has can survive.
     for (id, status) in [(&running, "started"), (&delayed, "scheduled")] {

@@ -112,7 +112,7 @@ async fn everything_works(server: &Server, context: ContextId) {
         found
     "#;
     assert_eq!(server.output(context, objects).await, "[15,16,17,18,19]");
-    dispatcher.objects(context).await.unwrap().drop_collection(&"things".parse().unwrap()).await.unwrap();
+    dispatcher.contexts().objects(context).await.unwrap().drop_collection(&"things".parse().unwrap()).await.unwrap();
 
     let logged = server.start(spec(context, "for i in 0..300 { print(i) } 1")).await;
     server.end(context, &logged).await;
@@ -124,7 +124,7 @@ async fn everything_works(server: &Server, context: ContextId) {
     server.is(context, &failing, Status::Error).await;
     assert_eq!(dispatcher.job(context, &failing).await.unwrap().attempt, 3);
 
-    let soon = dispatcher.opened(context).unwrap().clock().now().plus(std::time::Duration::from_millis(300));
+    let soon = dispatcher.contexts().opened(context).unwrap().clock().now().plus(std::time::Duration::from_millis(300));
     let delayed = server.start(JobSpec { run_at: Some(soon), ..spec(context, "7") }).await;
     assert_eq!(dispatcher.status(context, &delayed).await.unwrap(), Status::Scheduled);
     assert_eq!(server.end(context, &delayed).await, "7");
@@ -202,7 +202,7 @@ async fn five_contexts_of_a_cluster_work_each_in_its_slot() {
     // What does not belong to a context does not keep it from its lists.
     let _: i64 = node.run(&["SADD", &key(context, "meta:actors"), "hero:meta:actor:inst:osis:default:1"]).await;
     let _: i64 = node.run(&["SADD", &key(context, "meta:queues"), "hero:q:work:type:osis"]).await;
-    let store = server.dispatcher.opened(context).unwrap();
+    let store = server.dispatcher.contexts().opened(context).unwrap();
     store.actors().now().await.unwrap();
     store.maintenance().tidy().await.unwrap();
     assert_eq!(server.dispatcher.actors(context).await.unwrap().len(), 1);

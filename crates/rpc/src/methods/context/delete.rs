@@ -43,7 +43,7 @@ impl Method for DeleteContext {
 
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
         app.authority.close_context(self.context_id, self.stop_jobs).await?;
-        app.dispatcher.refuse(self.context_id);
+        app.dispatcher.contexts().refuse(self.context_id);
         Ok(true)
     }
 }

@@ -47,6 +47,6 @@ impl Method for DeleteObject {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
-        Ok(app.dispatcher.objects(self.context_id).await?.delete(&self.collection, &self.id).await?)
+        Ok(app.dispatcher.contexts().objects(self.context_id).await?.delete(&self.collection, &self.id).await?)
     }
 }

@@ -45,6 +45,6 @@ impl Method for DropCollection {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Option<u64>, Error> {
-        Ok(app.dispatcher.objects(self.context_id).await?.drop_collection(&self.collection).await?)
+        Ok(app.dispatcher.contexts().objects(self.context_id).await?.drop_collection(&self.collection).await?)
     }
 }

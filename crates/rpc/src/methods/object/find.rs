@@ -83,6 +83,6 @@ impl Method for FindObjects {
             limit: u32::try_from(self.limit.get()).ok(),
             cursor: self.cursor,
         };
-        Ok(app.dispatcher.objects(self.context_id).await?.find(&self.collection, &query, Room::OF_CLIENT).await?)
+        Ok(app.dispatcher.contexts().objects(self.context_id).await?.find(&self.collection, &query, Room::OF_CLIENT).await?)
     }
 }

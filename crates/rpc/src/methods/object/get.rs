@@ -45,7 +45,7 @@ impl Method for GetObject {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Json, Error> {
-        let object = app.dispatcher.objects(self.context_id).await?.get(&self.collection, &self.id).await?;
+        let object = app.dispatcher.contexts().objects(self.context_id).await?.get(&self.collection, &self.id).await?;
         Ok(object.ok_or(dispatch::Error::NoObject { collection: self.collection, id: self.id })?)
     }
 }

@@ -41,6 +41,6 @@ impl Method for ListCollections {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Vec<Collection>, Error> {
-        Ok(app.dispatcher.objects(self.context_id).await?.collections().await?)
+        Ok(app.dispatcher.contexts().objects(self.context_id).await?.collections().await?)
     }
 }

@@ -105,6 +105,6 @@ impl Method for SetObject {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<ObjectId, Error> {
-        Ok(app.dispatcher.objects(self.context_id).await?.set(&self.collection, &self.object.0).await?)
+        Ok(app.dispatcher.contexts().objects(self.context_id).await?.set(&self.collection, &self.object.0).await?)
     }
 }

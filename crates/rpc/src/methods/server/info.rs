@@ -51,7 +51,13 @@ impl Method for ServerInfo {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Info, Error> {
-        let store = app.dispatcher.store_info().await.inspect_err(|error| tracing::warn!(%error, "the store tells nothing of itself")).ok();
+        let store = app
+            .dispatcher
+            .contexts()
+            .store_info()
+            .await
+            .inspect_err(|error| tracing::warn!(%error, "the store tells nothing of itself"))
+            .ok();
         Ok(app.details.info(store))
     }
 }
