@@ -26,14 +26,14 @@
 //! let (context, patience) = (spec.context_id, Duration::from_secs(60));
 //!
 //! // Any actor of this Redis may run it.
-//! let result = dispatcher.run_and_wait(spec.clone(), patience).await?;
+//! let result = dispatcher.jobs().run_and_wait(spec.clone(), patience).await?;
 //! assert_eq!(result.output, "42");
 //!
 //! // The same in steps.
-//! let id = dispatcher.create(spec).await?;
-//! assert_eq!(dispatcher.status(context, &id).await?, Status::Created);
-//! dispatcher.start(context, &id).await?;
-//! assert_eq!(dispatcher.wait(context, &id, patience).await?.output, "42");
+//! let id = dispatcher.jobs().create(spec).await?;
+//! assert_eq!(dispatcher.jobs().status(context, &id).await?, Status::Created);
+//! dispatcher.jobs().start(context, &id).await?;
+//! assert_eq!(dispatcher.jobs().wait(context, &id, patience).await?.output, "42");
 //!
 //! loops.stop().await;
 //! # Ok(())

@@ -356,7 +356,7 @@ impl Delivery {
         let context = self.store.context();
         let gone = || Obstacle::Final(format!("job {id} is gone"));
         let job = self.store.messages().away_job(id).await?.ok_or_else(gone)?;
-        let inputs = self.dispatcher.inputs(context, id).await.map_err(|error| match error {
+        let inputs = self.dispatcher.jobs().inputs(context, id).await.map_err(|error| match error {
             dispatch::Error::Store { .. } => Obstacle::Passing(error.to_string()),
             error => Obstacle::Final(error.to_string()),
         })?;

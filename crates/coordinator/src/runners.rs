@@ -83,7 +83,7 @@ impl Runners {
         let is_local = change.local.or(before.as_ref().map(|before| before.local)).unwrap_or(true);
         match change.script_type.as_ref().or(before.as_ref().map(|before| &before.script_type)) {
             Some(script_type) if is_local && script_type.as_str() != ScriptType::RUST => {
-                Ok(self.dispatcher.check_script_type(context, script_type).await?)
+                Ok(self.dispatcher.jobs().check_script_type(context, script_type).await?)
             }
             _ => Ok(()),
         }

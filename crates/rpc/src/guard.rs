@@ -77,14 +77,14 @@ impl Guard {
                 named_at_most(named.len())?;
                 self.owns_all(own, flow.context_id, &named).await?
             }
-            Concern::Flow(context, id) => self.dispatcher.flow_owner(*context, *id).await?.is_none_or(|owner| owner == own),
+            Concern::Flow(context, id) => self.dispatcher.jobs().flow_owner(*context, *id).await?.is_none_or(|owner| owner == own),
             Concern::Schedule(context, id) => self.dispatcher.schedule_owner(*context, id).await?.is_none_or(|owner| owner == own),
         })
     }
 
     /// Whether all these jobs belong to the caller. A missing job has no owner, so that its method reports the error.
     async fn owns_all(&self, own: &str, context: ContextId, jobs: &[&JobId]) -> Result<bool, Error> {
-        let owners = self.dispatcher.owners(context, jobs).await?;
+        let owners = self.dispatcher.jobs().owners(context, jobs).await?;
         Ok(owners.into_iter().flatten().all(|owner| owner == own))
     }
 }

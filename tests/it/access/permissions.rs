@@ -58,7 +58,7 @@ impl Things {
             spec
         };
         let dispatcher = &guarded.house.dispatcher;
-        let job = dispatcher.create(serde_json::from_value(signed(json!({ "script": "1" }))).unwrap()).await.unwrap().to_string();
+        let job = dispatcher.jobs().create(serde_json::from_value(signed(json!({ "script": "1" }))).unwrap()).await.unwrap().to_string();
         let spec = serde_json::from_value(signed(json!({ "jobs": { "a": { "script": "1" } } }))).unwrap();
         let flow = Flows::new(dispatcher.clone()).create(spec).await.unwrap().0;
         let spec = serde_json::from_value(json!({ "job": signed(json!({ "script": "1" })), "every": 3600 })).unwrap();

@@ -23,7 +23,7 @@ impl Guarded {
     /// Returns the result of a script of this caller.
     async fn run_as(&self, caller: &str, script: &str) -> Value {
         let spec = JobSpec { caller_id: Some(caller.to_owned()), ..spec(script) };
-        let result = self.house.dispatcher.run_and_wait(spec, PATIENCE).await.unwrap();
+        let result = self.house.dispatcher.jobs().run_and_wait(spec, PATIENCE).await.unwrap();
         result.value.map_or_else(|| Value::from(result.output), |value| value.to_value().unwrap())
     }
 }
@@ -82,7 +82,7 @@ async fn a_script_may_no_more_than_its_caller_may_at_that_moment() {
     let script = r#"loop { try { osis::set("people", #{ id: "ada" }) } catch (e) { return `caught: ${e}` } }"#;
     let spec = JobSpec { caller_id: Some(identity.to_string()), ..spec(script) };
     let dispatcher = guarded.house.dispatcher.clone();
-    let running = tokio::spawn(async move { dispatcher.run_and_wait(spec, PATIENCE).await });
+    let running = tokio::spawn(async move { dispatcher.jobs().run_and_wait(spec, PATIENCE).await });
     let people = "people".parse().unwrap();
     let objects = guarded.house.dispatcher.contexts().objects(CONTEXT).await.unwrap();
     until("it stores objects", || async { objects.get(&people, &"ada".parse().unwrap()).await.unwrap() }).await;
@@ -91,7 +91,7 @@ async fn a_script_may_no_more_than_its_caller_may_at_that_moment() {
     assert_eq!(caught, format!("caught: identity {identity} needs to be admin or caller in context 0; an admin of it may grant that"));
     // An uncaught error ends it.
     let spec = JobSpec { caller_id: Some(identity.to_string()), ..crate::support::spec(r#"job::spawn(#{ script: "1" })"#) };
-    match guarded.house.dispatcher.run_and_wait(spec, PATIENCE).await {
+    match guarded.house.dispatcher.jobs().run_and_wait(spec, PATIENCE).await {
         Err(hero::dispatch::Error::Failed { error, .. }) => {
             assert!(error.kind == ErrorKind::Script && error.message.contains("needs to be admin or caller"), "{error:?}");
         }

@@ -196,11 +196,11 @@ async fn a_subscription_ends_with_the_role_that_it_needs() {
     let opened = next().await;
     assert!(opened["result"].is_string(), "{opened}");
     assert_eq!(next().await["params"]["result"]["type"], "began");
-    guarded.house.dispatcher.create(crate::support::spec("1")).await.unwrap();
+    guarded.house.dispatcher.jobs().create(crate::support::spec("1")).await.unwrap();
     assert_eq!(next().await["params"]["result"]["type"], "event");
     // The token of another identity changes nothing.
     guarded.authority.set_role(CONTEXT, other, Role::Reader, false).await.unwrap();
-    guarded.house.dispatcher.create(crate::support::spec("1")).await.unwrap();
+    guarded.house.dispatcher.jobs().create(crate::support::spec("1")).await.unwrap();
     assert_eq!(next().await["params"]["result"]["type"], "event");
     guarded.authority.set_role(CONTEXT, reader, Role::Reader, false).await.unwrap();
     assert_eq!(next().await["params"]["error"]["code"], 1004);

@@ -21,7 +21,7 @@ async fn errors_of_earlier_attempts_are_kept_with_their_places_once_a_later_one_
     let house = House::open(1).await;
     let id = house.start(tried("print(`at ${ATTEMPT}`);\nif ATTEMPT < 3 { throw `no ${ATTEMPT}` }\nATTEMPT", 5)).await;
     house.is(&id, Status::Finished).await;
-    let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
+    let job = house.dispatcher.jobs().job(CONTEXT, &id).await.unwrap();
     assert_eq!((job.attempt, job.error, job.attempts.len()), (3, None, 3));
     for (at, attempt) in job.attempts.iter().enumerate() {
         assert_eq!((attempt.attempt, attempt.actor.as_deref()), (at as u32 + 1, Some("osis:default:1")));
@@ -38,20 +38,20 @@ async fn errors_of_earlier_attempts_are_kept_with_their_places_once_a_later_one_
         lines[1].starts_with(&of_error(1)) && lines[3].starts_with(&of_error(2)) && lines[3].ends_with("; it is tried again"),
         "{lines:?}"
     );
-    let explained = house.dispatcher.explain(CONTEXT, &id).await.unwrap();
+    let explained = house.dispatcher.jobs().explain(CONTEXT, &id).await.unwrap();
     assert_eq!((explained.reason, &explained.attempts[..]), (Reason::Ended, &job.attempts[..]));
 
     let lost = house.start(tried("throw ATTEMPT", 1)).await;
     house.is(&lost, Status::Error).await;
     let last = log(&house, &lost).await.pop().unwrap();
     assert!(last.starts_with("error: attempt 2 failed: 2 (line 1") && !last.contains("again"), "{last}");
-    assert_eq!(house.dispatcher.job(CONTEXT, &lost).await.unwrap().attempts.len(), 2);
-    let explained = house.dispatcher.explain(CONTEXT, &lost).await.unwrap();
+    assert_eq!(house.dispatcher.jobs().job(CONTEXT, &lost).await.unwrap().attempts.len(), 2);
+    let explained = house.dispatcher.jobs().explain(CONTEXT, &lost).await.unwrap();
     assert_eq!((explained.message.as_str(), explained.attempts.len()), ("failed: script:1:1: 2", 2));
     // Of one that is tried once everything stands in its own fields.
     let once = house.start(spec("throw 1")).await;
     house.is(&once, Status::Error).await;
-    let once = house.dispatcher.job(CONTEXT, &once).await.unwrap();
+    let once = house.dispatcher.jobs().job(CONTEXT, &once).await.unwrap();
     assert_eq!((once.attempts.len(), &once.attempts[0].error), (1, &once.error));
     assert!(log(&house, &once.job_id).await.is_empty());
     house.close().await;

@@ -37,7 +37,7 @@ async fn halted(house: &House, jobs: Vec<JobSpec>, begins_after: u32, away: Dura
 /// The end of a job. It may show up a little later than the return of Redis.
 async fn ended(house: &House, id: &JobId) -> Result<JobResult, Error> {
     until("the end of a job", || async {
-        match house.dispatcher.wait(CONTEXT, id, PATIENCE).await {
+        match house.dispatcher.jobs().wait(CONTEXT, id, PATIENCE).await {
             Err(Error::Store { .. } | Error::Busy { .. }) => None,
             end => Some(end),
         }

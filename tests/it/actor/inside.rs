@@ -8,7 +8,7 @@ use crate::support::{CONTEXT, House, PATIENCE, spec, until};
 
 async fn id(house: &House, job: &JobId) -> JobId {
     house.is(job, Status::Finished).await;
-    house.dispatcher.result(CONTEXT, job).await.unwrap().output.parse().unwrap()
+    house.dispatcher.jobs().result(CONTEXT, job).await.unwrap().output.parse().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -18,13 +18,13 @@ async fn a_child_is_of_the_caller_of_its_parent_and_runs_when_that_has_returned(
     let parent = house.start(JobSpec { caller_id: Some("alice".into()), ..spec(script) }).await;
     let child = id(&house, &parent).await;
     house.is(&child, Status::Finished).await;
-    let job = house.dispatcher.job(CONTEXT, &child).await.unwrap();
+    let job = house.dispatcher.jobs().job(CONTEXT, &child).await.unwrap();
     assert_eq!(
         (job.parent_id.clone(), job.caller_id.as_deref(), job.name.as_deref()),
         (Some(parent.clone()), Some("alice"), Some("child"))
     );
-    assert_eq!(house.dispatcher.result(CONTEXT, &child).await.unwrap().output, format!("{parent} by alice"));
-    let of_parent = house.dispatcher.job(CONTEXT, &parent).await.unwrap();
+    assert_eq!(house.dispatcher.jobs().result(CONTEXT, &child).await.unwrap().output, format!("{parent} by alice"));
+    let of_parent = house.dispatcher.jobs().job(CONTEXT, &parent).await.unwrap();
     assert!(job.started_at >= of_parent.finished_at, "{job:?}");
     house.close().await;
 }
@@ -41,10 +41,10 @@ async fn a_continuation_runs_when_the_job_and_its_children_have_ended() {
     let parent = house.start(spec(script)).await;
     let continuation = id(&house, &parent).await;
     house.is(&continuation, Status::Finished).await;
-    let job = house.dispatcher.job(CONTEXT, &continuation).await.unwrap();
+    let job = house.dispatcher.jobs().job(CONTEXT, &continuation).await.unwrap();
     assert_eq!(job.predecessor_id, Some(parent));
     let filter = hero::dispatch::JobFilter::default();
-    let page = house.dispatcher.list(CONTEXT, &filter, None, 10).await.unwrap();
+    let page = house.dispatcher.jobs().list(CONTEXT, &filter, None, 10).await.unwrap();
     assert_eq!(page.jobs.len(), 4);
     for other in page.jobs.iter().filter(|other| other.job_id != continuation) {
         assert!(other.status.is_final() && other.finished_at <= job.started_at, "{other:?}");
@@ -78,10 +78,14 @@ async fn what_cannot_be_a_job_is_refused_and_the_script_may_catch_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn progress_reaches_those_who_follow_a_job_and_the_last_is_never_lost() {
     let house = House::open(1).await;
-    let created =
-        house.dispatcher.create(spec("for at in 1..=1000 { job::progress(at, `step ${at}`); } job::progress(1000.5)")).await.unwrap();
-    let mut events = Box::pin(house.dispatcher.follow_job(CONTEXT, &created, None).await.unwrap());
-    house.dispatcher.start(CONTEXT, &created).await.unwrap();
+    let created = house
+        .dispatcher
+        .jobs()
+        .create(spec("for at in 1..=1000 { job::progress(at, `step ${at}`); } job::progress(1000.5)"))
+        .await
+        .unwrap();
+    let mut events = Box::pin(house.dispatcher.jobs().follow(CONTEXT, &created, None).await.unwrap());
+    house.dispatcher.jobs().start(CONTEXT, &created).await.unwrap();
     let mut told: Vec<Progress> = Vec::new();
     while let Some(item) = events.next().await {
         let Followed::Item(event) = item.unwrap() else { continue };
@@ -91,7 +95,7 @@ async fn progress_reaches_those_who_follow_a_job_and_the_last_is_never_lost() {
     assert!(steps.is_sorted(), "{steps:?}");
     assert!(steps.len() < 500, "{} of 1001 were told", steps.len());
     assert_eq!(told.last(), Some(&Progress { value: 1000.5, text: String::new() }));
-    assert_eq!(house.dispatcher.job(CONTEXT, &created).await.unwrap().progress, told.last().cloned());
+    assert_eq!(house.dispatcher.jobs().job(CONTEXT, &created).await.unwrap().progress, told.last().cloned());
     house.close().await;
 }
 
@@ -101,12 +105,12 @@ async fn the_next_attempt_does_not_show_how_far_the_one_before_was() {
     let script = "if ATTEMPT == 1 { job::progress(99, `nearly`); throw 1 } print(`second`); sleep(60)";
     let job = house.start(JobSpec { retries: 1, retry_backoff: Seconds::new(0.01), ..spec(script) }).await;
     until("the second attempt runs", || async {
-        let job = house.dispatcher.job(CONTEXT, &job).await.ok()?;
+        let job = house.dispatcher.jobs().job(CONTEXT, &job).await.ok()?;
         (job.attempt == 2 && job.status == Status::Started).then_some(())
     })
     .await;
-    assert_eq!(house.dispatcher.explain(CONTEXT, &job).await.unwrap().progress, None);
-    house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+    assert_eq!(house.dispatcher.jobs().explain(CONTEXT, &job).await.unwrap().progress, None);
+    house.dispatcher.jobs().stop(CONTEXT, &job).await.unwrap();
     house.is(&job, Status::Error).await;
     house.close().await;
 }
@@ -116,9 +120,9 @@ async fn a_secret_in_a_progress_is_masked_and_why_a_job_runs_says_how_far_it_is(
     let house = House::open(1).await;
     let env_vars = [("TOKEN".to_owned(), "s3cr3t-value".to_owned())].into();
     let job = house.start(JobSpec { env_vars, ..spec("job::progress(7, `with ${env.TOKEN}`); sleep(60)") }).await;
-    let progress = until("it says how far it is", || async { house.dispatcher.explain(CONTEXT, &job).await.ok()?.progress }).await;
+    let progress = until("it says how far it is", || async { house.dispatcher.jobs().explain(CONTEXT, &job).await.ok()?.progress }).await;
     assert_eq!(progress, Progress { value: 7.0, text: "with ***".into() });
-    house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+    house.dispatcher.jobs().stop(CONTEXT, &job).await.unwrap();
     house.is(&job, Status::Error).await;
     house.close().await;
 }
@@ -134,7 +138,7 @@ async fn a_child_with_an_idempotency_key_is_made_once_however_often_its_parent_r
     let parent = house.start(JobSpec { retries: 1, retry_backoff: Seconds::new(0.01), ..spec(script) }).await;
     let child = id(&house, &parent).await;
     house.is(&child, Status::Finished).await;
-    let page = house.dispatcher.list(CONTEXT, &hero::dispatch::JobFilter::default(), None, 10).await.unwrap();
+    let page = house.dispatcher.jobs().list(CONTEXT, &hero::dispatch::JobFilter::default(), None, 10).await.unwrap();
     assert_eq!(page.jobs.len(), 2);
     house.close().await;
 }
@@ -157,7 +161,7 @@ async fn a_job_sees_what_its_prerequisites_gave_each_once_by_name_or_by_id() {
     );
     let continuation = house.start(JobSpec { prerequisites, ..spec(&script) }).await;
     house.is(&continuation, Status::Finished).await;
-    let output = house.dispatcher.result(CONTEXT, &continuation).await.unwrap().output;
+    let output = house.dispatcher.jobs().result(CONTEXT, &continuation).await.unwrap().output;
     assert_eq!(output, r#"[[1,2.5,null],"plain",null,5,[4],null,3,false,null]"#);
     assert_eq!(house.run("inputs.len()").await.unwrap().output, "0");
     assert_eq!(house.run("let inputs = 5; [1].map(|x| x + inputs)").await.unwrap().output, "[6]", "a variable of the script comes first");
@@ -177,7 +181,7 @@ async fn outputs_that_are_too_large_together_are_refused_and_said() {
     }
     let job = house.start(JobSpec { prerequisites, ..spec("try { inputs.len() } catch (e) { return e }") }).await;
     house.is(&job, Status::Finished).await;
-    let told = house.dispatcher.result(CONTEXT, &job).await.unwrap().output;
+    let told = house.dispatcher.jobs().result(CONTEXT, &job).await.unwrap().output;
     assert!(told.contains("what the prerequisites gave has") && told.contains("4194304"), "{told}");
     house.close().await;
 }
@@ -187,11 +191,11 @@ async fn a_prerequisite_that_is_gone_is_an_error_and_not_nothing() {
     let house = House::open(1).await;
     let first = house.start(spec("1")).await;
     house.is(&first, Status::Finished).await;
-    let job = house.dispatcher.create(JobSpec { prerequisites: vec![first.clone()], ..spec("inputs.len()") }).await.unwrap();
-    house.dispatcher.delete(CONTEXT, &first).await.unwrap();
-    house.dispatcher.start(CONTEXT, &job).await.unwrap();
+    let job = house.dispatcher.jobs().create(JobSpec { prerequisites: vec![first.clone()], ..spec("inputs.len()") }).await.unwrap();
+    house.dispatcher.jobs().delete(CONTEXT, &first).await.unwrap();
+    house.dispatcher.jobs().start(CONTEXT, &job).await.unwrap();
     house.is(&job, Status::Error).await;
-    let error = house.dispatcher.job(CONTEXT, &job).await.unwrap().error.unwrap();
+    let error = house.dispatcher.jobs().job(CONTEXT, &job).await.unwrap().error.unwrap();
     assert!(error.message.contains(&format!("inputs: job {first} does not exist")), "{error:?}");
     house.close().await;
 }
@@ -202,9 +206,9 @@ async fn a_child_that_was_given_up_with_its_parent_is_tried_again_with_it() {
     let script = "let child = job::spawn(#{ script: `40 + 2`, idempotency_key: JOB_ID }); if ATTEMPT == 1 { throw child } child";
     let parent = house.start(spec(script)).await;
     house.is(&parent, Status::Error).await;
-    let child: JobId = house.dispatcher.job(CONTEXT, &parent).await.unwrap().error.unwrap().message.parse().unwrap();
+    let child: JobId = house.dispatcher.jobs().job(CONTEXT, &parent).await.unwrap().error.unwrap().message.parse().unwrap();
     house.is(&child, Status::Error).await;
-    house.dispatcher.retry(CONTEXT, &parent).await.unwrap();
+    house.dispatcher.jobs().retry(CONTEXT, &parent).await.unwrap();
     assert_eq!(id(&house, &parent).await, child);
     house.is(&child, Status::Finished).await;
     house.close().await;
@@ -222,7 +226,7 @@ async fn a_job_of_a_schedule_sees_when_it_was_due() {
     let schedule = house.dispatcher.create_schedule(each).await.unwrap().schedule_id;
     let job = until("a run has finished", || async {
         let page = house.dispatcher.list_schedules(CONTEXT, None, 10).await.ok()?;
-        let job = house.dispatcher.job(CONTEXT, page.schedules.first()?.last_job.as_ref()?).await.ok()?;
+        let job = house.dispatcher.jobs().job(CONTEXT, page.schedules.first()?.last_job.as_ref()?).await.ok()?;
         (job.status == Status::Finished).then_some(job)
     })
     .await;
@@ -233,7 +237,7 @@ async fn a_job_of_a_schedule_sees_when_it_was_due() {
     // A label is not enough.
     let other = house.start(JobSpec { labels, ..spec("SLOT") }).await;
     house.is(&other, Status::Finished).await;
-    assert_eq!(house.dispatcher.result(CONTEXT, &other).await.unwrap().output, "");
+    assert_eq!(house.dispatcher.jobs().result(CONTEXT, &other).await.unwrap().output, "");
     house.close().await;
 }
 
@@ -244,7 +248,7 @@ async fn more_prerequisites_than_a_job_may_have_are_refused_before_any_is_looked
     let script = r#"job::spawn(#{ script: "1", prerequisites: args.ids })"#;
     let args = Some(serde_json::json!({ "ids": ids }).into());
     let _: () = house.redis.run(&["CONFIG", "RESETSTAT"]).await;
-    let refused = house.dispatcher.run_and_wait(JobSpec { args, ..spec(script) }, PATIENCE).await.unwrap_err().to_string();
+    let refused = house.dispatcher.jobs().run_and_wait(JobSpec { args, ..spec(script) }, PATIENCE).await.unwrap_err().to_string();
     assert!(refused.contains("names 1001 jobs, the limit is 1000"), "{refused}");
     assert!(house.redis.calls("exists").await < 500);
     house.close().await;

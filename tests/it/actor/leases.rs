@@ -39,7 +39,7 @@ async fn a_fetch_that_redis_executes_when_nobody_waits_for_it_costs_its_jobs_no_
     let fetch = Fetch { script_type: &"osis".parse().unwrap(), ends: &[], actors: &actors, queues: &queues };
     assert_eq!(late.queues().fetch(&fetch).await.unwrap().taken[0].job, id);
     house.is(&id, Status::Dispatched).await;
-    let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
+    let job = house.dispatcher.jobs().job(CONTEXT, &id).await.unwrap();
     assert_eq!((job.attempt, job.crashes), (0, 0), "its lease was over before somebody looked");
     house.close().await;
 }
@@ -54,16 +54,16 @@ async fn a_job_whose_lease_was_lost_runs_again_in_the_same_pool_and_a_stop_ends_
     other.clock().advance(Duration::from_secs(31));
     assert_eq!(other.queues().reap(128).await.unwrap(), Some(1));
     until("its second attempt", || async {
-        let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
+        let job = house.dispatcher.jobs().job(CONTEXT, &id).await.unwrap();
         (job.status == Status::Started && job.attempt == 2).then_some(())
     })
     .await;
     // The first run ends here, and that is not recorded.
     until("a free actor", || async { house.run("1").await.ok() }).await;
-    let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
+    let job = house.dispatcher.jobs().job(CONTEXT, &id).await.unwrap();
     assert_eq!((job.status, job.attempt, job.crashes), (Status::Started, 2, 1));
-    assert_eq!(house.dispatcher.stop(CONTEXT, &id).await.unwrap(), Status::Error);
-    let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
+    assert_eq!(house.dispatcher.jobs().stop(CONTEXT, &id).await.unwrap(), Status::Error);
+    let job = house.dispatcher.jobs().job(CONTEXT, &id).await.unwrap();
     assert_eq!((job.attempt, job.error.unwrap().message.as_str()), (2, "stopped_by_request"));
     house.close().await;
 }
@@ -84,8 +84,8 @@ async fn a_right_that_is_missing_for_longer_than_a_lease_costs_no_job_its_attemp
     until("three leases", || async { (house.store.clock().now() > over).then_some(()) }).await;
     let _: String = house.redis.run(&["ACL", "SETUSER", "default", "+hmget"]).await;
     for (id, output) in jobs.iter().zip(["1", "2"]) {
-        until("an end", || async { house.dispatcher.result(CONTEXT, id).await.ok().filter(|result| result.output == output) }).await;
-        let job = house.dispatcher.job(CONTEXT, id).await.unwrap();
+        until("an end", || async { house.dispatcher.jobs().result(CONTEXT, id).await.ok().filter(|result| result.output == output) }).await;
+        let job = house.dispatcher.jobs().job(CONTEXT, id).await.unwrap();
         assert_eq!((job.attempt, job.crashes), (1, 0), "{job:?}");
     }
     house.close().await;

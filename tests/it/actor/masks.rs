@@ -26,12 +26,12 @@ async fn values_of_env_vars_are_in_no_error_wherever_it_goes() {
         ("let m = #{}; m[env.KEY].a.b", "hunter22"),
         ("throw env.KEY", long.as_str()),
     ] {
-        let answer = house.dispatcher.run_and_wait(with(script, value), PATIENCE).await;
+        let answer = house.dispatcher.jobs().run_and_wait(with(script, value), PATIENCE).await;
         let Err(Error::Failed { job_id, error, .. }) = answer else { panic!("{script}: {answer:?}") };
         assert!(error.message.contains("***") || script.contains("m["), "{script}: {error:?}");
         let hash: BTreeMap<String, String> = house.redis.run(&["HGETALL", &format!("hero:job:{job_id}")]).await;
         let events: Vec<(String, BTreeMap<String, String>)> = house.redis.run(&["XRANGE", "hero:events", "-", "+"]).await;
-        let shown = house.dispatcher.job(CONTEXT, &job_id).await.unwrap();
+        let shown = house.dispatcher.jobs().job(CONTEXT, &job_id).await.unwrap();
         let stored = hash.iter().filter(|(field, _)| *field != "env_vars");
         let everywhere = format!("{error:?} {:?} {events:?} {shown:?}", stored.collect::<Vec<_>>());
         assert!(!everywhere.contains("hunter"), "{script}: {everywhere}");
@@ -42,10 +42,10 @@ async fn values_of_env_vars_are_in_no_error_wherever_it_goes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn short_values_and_the_words_of_a_stop_stay_readable() {
     let house = House::open(1).await;
-    let answer = house.dispatcher.run_and_wait(with("throw `line ${env.KEY} of 10`", "1"), PATIENCE).await;
+    let answer = house.dispatcher.jobs().run_and_wait(with("throw `line ${env.KEY} of 10`", "1"), PATIENCE).await;
     assert!(matches!(&answer, Err(Error::Failed { error, .. }) if error.message == "line 1 of 10"), "{answer:?}");
     let late = JobSpec { timeout: Some(std::time::Duration::from_millis(200).into()), ..with("loop {}", "timeout") };
-    let answer = house.dispatcher.run_and_wait(late, PATIENCE).await;
+    let answer = house.dispatcher.jobs().run_and_wait(late, PATIENCE).await;
     let Err(Error::Failed { error, .. }) = answer else { panic!("{answer:?}") };
     assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Timeout, "timeout"));
     house.close().await;
@@ -58,7 +58,7 @@ async fn patterns_mask_logs_and_errors_and_a_star_is_anything_but_white_space() 
     let mask = Mask::new(&["tok_*".into(), "(secret)".into()]).unwrap();
     house.hire(PoolSettings { mask, ..settings }).await;
     let id = house.start(spec("print(\"a tok_abc123 b (secret) secret\"); throw \"tok_abc123 is bad\"")).await;
-    let answer = house.dispatcher.wait(CONTEXT, &id, PATIENCE).await;
+    let answer = house.dispatcher.jobs().wait(CONTEXT, &id, PATIENCE).await;
     assert!(matches!(&answer, Err(Error::Failed { error, .. }) if error.message == "*** is bad"), "{answer:?}");
     let page = house.dispatcher.logs(CONTEXT, &id, None, 10).await.unwrap();
     assert_eq!(page.lines[0].text, "a *** b *** secret");
@@ -80,11 +80,11 @@ async fn a_variable_that_is_named_as_plain_is_no_secret_and_a_short_secret_is_ma
     let script =
         "print(`production of ${env.CUSTOMER} in ${env.MODE}: ${env.TOKEN}, ${env.PIN} of 1471109`); throw `${env.MODE} x${env.TOKEN}`";
     let id = house.start(JobSpec { env_vars, ..spec(script) }).await;
-    let answer = house.dispatcher.wait(CONTEXT, &id, PATIENCE).await;
+    let answer = house.dispatcher.jobs().wait(CONTEXT, &id, PATIENCE).await;
     assert!(matches!(&answer, Err(Error::Failed { error, .. }) if error.message == "prod x***"), "{answer:?}");
     let page = house.dispatcher.logs(CONTEXT, &id, None, 10).await.unwrap();
     assert_eq!(page.lines[0].text, "production of Ada in prod: ***, *** of 1471109");
-    let shown = house.dispatcher.job(CONTEXT, &id).await.unwrap().env_vars;
+    let shown = house.dispatcher.jobs().job(CONTEXT, &id).await.unwrap().env_vars;
     // The shown part of a plain variable contains no secret of another variable.
     let expected = [
         ("MODE", "prod"),

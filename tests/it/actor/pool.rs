@@ -47,7 +47,7 @@ async fn engines_that_have_nothing_to_do_end_but_for_one_and_start_again_for_the
         }
         assert_eq!(status.engines().len(), 3);
         for id in &long {
-            assert_eq!(house.dispatcher.stop(CONTEXT, id).await.unwrap(), Status::Error);
+            assert_eq!(house.dispatcher.jobs().stop(CONTEXT, id).await.unwrap(), Status::Error);
         }
     }
     house.close().await;
@@ -58,8 +58,8 @@ async fn a_running_script_is_stopped() {
     let house = House::open(1).await;
     let id = house.start(spec("loop {}")).await;
     house.is(&id, Status::Started).await;
-    assert_eq!(house.dispatcher.stop(CONTEXT, &id).await.unwrap(), Status::Error);
-    let error = house.dispatcher.result(CONTEXT, &id).await.unwrap_err();
+    assert_eq!(house.dispatcher.jobs().stop(CONTEXT, &id).await.unwrap(), Status::Error);
+    let error = house.dispatcher.jobs().result(CONTEXT, &id).await.unwrap_err();
     assert!(
         matches!(&error, Error::Failed { error, .. } if error.kind == ErrorKind::Stopped && error.message == "stopped_by_request"),
         "{error}"
@@ -70,7 +70,7 @@ async fn a_running_script_is_stopped() {
 async fn a_failing_script_is_tried_again_and_then_given_up() {
     let house = House::open(1).await;
     let job = JobSpec { retries: 2, retry_backoff: hero::model::Seconds::new(0.01), ..spec("let x = 1;\n  throw \"no\";") };
-    let error = house.dispatcher.run_and_wait(job, PATIENCE).await.unwrap_err();
+    let error = house.dispatcher.jobs().run_and_wait(job, PATIENCE).await.unwrap_err();
     let Error::Failed { error, attempt, .. } = error else { panic!("{error}") };
     assert_eq!((error.kind, attempt, error.line), (ErrorKind::Script, 3, Some(2)));
 }
@@ -88,14 +88,14 @@ async fn a_wait_of_decades_before_an_attempt_is_kept() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wait_that_runs_out_leaves_the_job_alone() {
     let house = House::open(1).await;
-    let id = house.dispatcher.create(spec("sleep(3); 7")).await.unwrap();
-    house.dispatcher.start(CONTEXT, &id).await.unwrap();
-    let started = || async { (house.dispatcher.status(CONTEXT, &id).await.unwrap() == Status::Started).then_some(()) };
+    let id = house.dispatcher.jobs().create(spec("sleep(3); 7")).await.unwrap();
+    house.dispatcher.jobs().start(CONTEXT, &id).await.unwrap();
+    let started = || async { (house.dispatcher.jobs().status(CONTEXT, &id).await.unwrap() == Status::Started).then_some(()) };
     until("the job is started", started).await;
-    let waited = house.dispatcher.wait(CONTEXT, &id, Duration::from_millis(50)).await;
+    let waited = house.dispatcher.jobs().wait(CONTEXT, &id, Duration::from_millis(50)).await;
     let Err(Error::StillRunning { job_id, explanation, .. }) = waited else { panic!("{waited:?}") };
     assert!(explanation.contains("osis:default:1"), "{explanation}");
-    let result = house.dispatcher.wait(CONTEXT, &job_id, PATIENCE).await.unwrap();
+    let result = house.dispatcher.jobs().wait(CONTEXT, &job_id, PATIENCE).await.unwrap();
     assert_eq!(result.output, "7");
 }
 
@@ -107,7 +107,7 @@ async fn lines_that_a_script_prints_are_there_when_it_has_ended() {
         env_vars: [("TOKEN".to_owned(), "hunter2".to_owned())].into(),
         ..spec("print(\"token \" + env.TOKEN); log_warn(\"two\")")
     };
-    let id = house.dispatcher.run_and_wait(job, PATIENCE).await.unwrap().job_id;
+    let id = house.dispatcher.jobs().run_and_wait(job, PATIENCE).await.unwrap().job_id;
     let page = house.dispatcher.logs(CONTEXT, &id, None, 10).await.unwrap();
     let texts: Vec<&str> = page.lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!((texts, page.ended), (vec!["token ***", "two"], true));
@@ -131,14 +131,14 @@ async fn concurrent_jobs_of_one_actor_run_side_by_side_and_others_alone() {
     let alone = house.start(job(false)).await;
     let fourth = house.start(job(true)).await;
     for id in &side_by_side {
-        assert_eq!(house.dispatcher.status(CONTEXT, id).await.unwrap(), Status::Started);
-        house.dispatcher.stop(CONTEXT, id).await.unwrap();
+        assert_eq!(house.dispatcher.jobs().status(CONTEXT, id).await.unwrap(), Status::Started);
+        house.dispatcher.jobs().stop(CONTEXT, id).await.unwrap();
     }
     house.is(&alone, Status::Started).await;
     house.is(&fourth, Status::Dispatched).await;
-    house.dispatcher.stop(CONTEXT, &alone).await.unwrap();
+    house.dispatcher.jobs().stop(CONTEXT, &alone).await.unwrap();
     house.is(&fourth, Status::Started).await;
-    house.dispatcher.stop(CONTEXT, &fourth).await.unwrap();
+    house.dispatcher.jobs().stop(CONTEXT, &fourth).await.unwrap();
     house.close().await;
 }
 
@@ -216,7 +216,7 @@ async fn what_a_job_is_given_stands_in_its_hash_in_place_of_what_every_job_has()
         retention: Some(Duration::from_secs(5000).into()),
         ..spec("2")
     };
-    let id = house.dispatcher.run_and_wait(given, PATIENCE).await.unwrap().job_id;
+    let id = house.dispatcher.jobs().run_and_wait(given, PATIENCE).await.unwrap().job_id;
     let list = format!("[\"{before}\"]");
     for (field, value) in [
         ("caller_id", "alice"),

@@ -16,7 +16,7 @@ async fn changes(house: &House) -> Vec<(String, String)> {
 
 async fn all_finished(house: &House, jobs: &[JobId]) {
     for id in jobs {
-        house.dispatcher.wait(CONTEXT, id, PATIENCE).await.unwrap();
+        house.dispatcher.jobs().wait(CONTEXT, id, PATIENCE).await.unwrap();
     }
 }
 
@@ -69,7 +69,7 @@ async fn a_paused_queue_waits_and_a_resumed_one_is_served() {
     let of_group = house.start(JobSpec { group: Some("default".parse().unwrap()), ..spec("3") }).await;
     house.is(&of_group, Status::Finished).await;
     for id in [&id, &urgent] {
-        assert_eq!(house.dispatcher.status(CONTEXT, id).await.unwrap(), Status::Dispatched);
+        assert_eq!(house.dispatcher.jobs().status(CONTEXT, id).await.unwrap(), Status::Dispatched);
     }
     house.dispatcher.resume(CONTEXT, &queue()).await.unwrap();
     all_finished(&house, &[id, urgent]).await;
@@ -145,7 +145,7 @@ async fn fetches_look_into_the_queues_of_instances_only_where_something_may_lie_
 
 /// Whether a job has not ended after two seconds.
 async fn stays(house: &House, id: &JobId) -> bool {
-    house.dispatcher.wait(CONTEXT, id, std::time::Duration::from_secs(2)).await.is_err()
+    house.dispatcher.jobs().wait(CONTEXT, id, std::time::Duration::from_secs(2)).await.is_err()
 }
 
 /// A job that no actor fetches any more. A fetch that is in flight when a pool is told to stop may still take a job.
@@ -179,12 +179,12 @@ async fn a_pool_that_pauses_takes_no_jobs_and_one_that_leaves_ends_when_its_jobs
     // Nothing brings it back, and running jobs are not requeued.
     pool.pause(false);
     assert!(stays(&house, &late).await);
-    assert_eq!(house.dispatcher.status(CONTEXT, &long).await.unwrap(), Status::Started);
+    assert_eq!(house.dispatcher.jobs().status(CONTEXT, &long).await.unwrap(), Status::Started);
     let gate = hero::model::Json::from(serde_json::json!({ "id": "one" }));
     house.dispatcher.contexts().objects(CONTEXT).await.unwrap().set(&"gates".parse().unwrap(), &gate).await.unwrap();
     tokio::time::timeout(PATIENCE, pool.ended()).await.unwrap();
-    assert_eq!(house.dispatcher.status(CONTEXT, &long).await.unwrap(), Status::Finished);
+    assert_eq!(house.dispatcher.jobs().status(CONTEXT, &long).await.unwrap(), Status::Finished);
     let begun = changes(&house).await.into_iter().filter(|(job, status)| job == long.as_str() && status == "started").count();
-    assert_eq!((begun, house.dispatcher.status(CONTEXT, &late).await.unwrap()), (1, Status::Dispatched));
+    assert_eq!((begun, house.dispatcher.jobs().status(CONTEXT, &late).await.unwrap()), (1, Status::Dispatched));
     house.close().await;
 }

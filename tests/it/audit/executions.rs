@@ -34,9 +34,9 @@ async fn each_attempt_is_a_record_with_actor_outcome_and_duration() {
     ];
     let mut expected = Vec::new();
     for (spec, outcome, end) in wanted {
-        let id = house.dispatcher.create(spec).await.unwrap();
-        house.dispatcher.start(CONTEXT, &id).await.unwrap();
-        let _ = house.dispatcher.wait(CONTEXT, &id, PATIENCE).await;
+        let id = house.dispatcher.jobs().create(spec).await.unwrap();
+        house.dispatcher.jobs().start(CONTEXT, &id).await.unwrap();
+        let _ = house.dispatcher.jobs().wait(CONTEXT, &id, PATIENCE).await;
         expected.push((format!("job:{id}"), outcome.to_owned(), end.to_owned()));
     }
     let entries = until("all records", || async {
@@ -85,7 +85,7 @@ async fn a_requeued_job_is_recorded() {
 async fn a_job_that_a_script_starts_is_recorded_as_created_by_that_job() {
     let (ground, audit, house) = hired().await;
     let parent = house.start(spec(r#"job::spawn(#{ script: "1" })"#)).await;
-    let ended = house.dispatcher.wait(CONTEXT, &parent, PATIENCE).await.unwrap();
+    let ended = house.dispatcher.jobs().wait(CONTEXT, &parent, PATIENCE).await.unwrap();
     let child = ended.output.trim_matches('"').to_owned();
     audit.written().await;
     let entry = ground.entries().into_iter().find(|entry| entry.what == "spawn").unwrap();

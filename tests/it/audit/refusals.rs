@@ -58,7 +58,7 @@ async fn a_subscription_that_a_role_does_not_allow_is_a_record() {
     let (_, secret) = recorded.token(&[Role::Caller]).await;
     let client = Client::connect(&recorded.server.url(), Some(&secret)).await.unwrap();
     let own: String = client.call_named("create_job", json!({ "script": "1" })).await.unwrap();
-    let other = recorded.house.dispatcher.create(crate::support::spec("1")).await.unwrap();
+    let other = recorded.house.dispatcher.jobs().create(crate::support::spec("1")).await.unwrap();
     for id in [own, other.to_string()] {
         let _ = client.call_named::<Value>("subscribe_job", json!([id])).await;
     }

@@ -22,7 +22,7 @@ async fn a_job_in_a_queue_runs_and_leaves_nothing_behind() {
     gone(&house.redis, &format!("jobs:{}", job.uuid)).await;
     gone(&house.redis, "hero:q:conveyor").await;
     assert!(conveyor_keys(&house.redis).await.is_empty());
-    let shown = house.dispatcher.job(CONTEXT, &job.uuid.parse().unwrap()).await.unwrap();
+    let shown = house.dispatcher.jobs().job(CONTEXT, &job.uuid.parse().unwrap()).await.unwrap();
     assert_eq!((shown.status, shown.caller_id.as_deref(), &*shown.labels["conveyor_queue"]), (Status::Finished, Some("conveyor"), "work"));
     house.close().await;
 }
@@ -35,7 +35,7 @@ async fn a_job_that_runs_lies_under_its_key() {
     is(&house.redis, &job.uuid, "started").await;
     let kept: Vec<u8> = house.redis.run(&["GET", &format!("jobs:{}", job.uuid)]).await;
     assert_eq!(kept, job.bytes());
-    house.dispatcher.stop(CONTEXT, &job.uuid.parse().unwrap()).await.unwrap();
+    house.dispatcher.jobs().stop(CONTEXT, &job.uuid.parse().unwrap()).await.unwrap();
     gone(&house.redis, &format!("jobs:{}", job.uuid)).await;
     house.close().await;
 }

@@ -253,7 +253,7 @@ async fn an_active_child_of_a_parent_that_still_runs_does_not_close_it() {
     closed(redis, &child).await;
     gone(redis, &active(&parent)).await;
     assert_eq!(elements(redis, &continuations(&parent)).await, [continuation.bytes()]);
-    house.dispatcher.stop(CONTEXT, &parent.uuid.parse().unwrap()).await.unwrap();
+    house.dispatcher.jobs().stop(CONTEXT, &parent.uuid.parse().unwrap()).await.unwrap();
     is(redis, &continuation.uuid, "finished").await;
     house.close().await;
 }

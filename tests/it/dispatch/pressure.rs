@@ -51,7 +51,7 @@ async fn a_redis_filled_to_the_brim_under_load_loses_no_result_and_recovers_by_i
             for number in 0..50 {
                 let letter = char::from(b'a' + u8::try_from((caller + number) % 26).unwrap());
                 let job = spec(&format!("let s = \"\"; s.pad(60000, '{letter}'); s"));
-                let result = until_there_is_room(refused, || house.dispatcher.run_and_wait(job.clone(), PATIENCE)).await;
+                let result = until_there_is_room(refused, || house.dispatcher.jobs().run_and_wait(job.clone(), PATIENCE)).await;
                 assert_eq!((result.output.len(), result.output.chars().next(), result.attempt), (60_000, Some(letter), 1));
                 ended.fetch_add(1, Ordering::Relaxed);
             }
@@ -87,7 +87,7 @@ async fn a_redis_filled_to_the_brim_under_load_loses_no_result_and_recovers_by_i
 async fn without_any_memory_running_jobs_end_once_and_leases_presences_stops_and_old_jobs_go_on() {
     let mut house = House::lasting(Redis::start().await, Periods { lease: Duration::from_secs(1), ..Periods::default() }).await;
     house.hire(pool_settings(house.redis.directory(), 2)).await;
-    let created = house.dispatcher.create(spec("1")).await.unwrap();
+    let created = house.dispatcher.jobs().create(spec("1")).await.unwrap();
     // It runs for several leases.
     let (long, endless) = (house.start(spec("sleep(4); 7")).await, house.start(spec("loop {}")).await);
     house.is(&long, Status::Started).await;
@@ -95,27 +95,27 @@ async fn without_any_memory_running_jobs_end_once_and_leases_presences_stops_and
     let queued = [house.start(spec("8")).await, house.start(spec("9")).await];
     limit(&house.redis, 1).await;
 
-    assert!(matches!(house.dispatcher.create(spec("1")).await, Err(Error::Full { .. })));
+    assert!(matches!(house.dispatcher.jobs().create(spec("1")).await, Err(Error::Full { .. })));
     assert!(matches!(house.run("1").await, Err(Error::Full { .. })));
-    assert!(matches!(house.dispatcher.start(CONTEXT, &created).await, Err(Error::Full { .. })));
+    assert!(matches!(house.dispatcher.jobs().start(CONTEXT, &created).await, Err(Error::Full { .. })));
     let keyed = JobSpec { idempotency_key: Some("k".into()), ..spec("1") };
-    assert!(matches!(house.dispatcher.create(keyed).await, Err(Error::Full { .. })));
+    assert!(matches!(house.dispatcher.jobs().create(keyed).await, Err(Error::Full { .. })));
     let presence = house.store.actors().list().await.unwrap()[0].presence.last_heartbeat;
-    assert_eq!(house.dispatcher.stop(CONTEXT, &endless).await.unwrap(), Status::Error);
-    assert_eq!(house.dispatcher.wait(CONTEXT, &long, PATIENCE).await.unwrap().output, "7");
+    assert_eq!(house.dispatcher.jobs().stop(CONTEXT, &endless).await.unwrap(), Status::Error);
+    assert_eq!(house.dispatcher.jobs().wait(CONTEXT, &long, PATIENCE).await.unwrap().output, "7");
     for (id, output) in queued.iter().zip(["8", "9"]) {
-        let result = house.dispatcher.wait(CONTEXT, id, PATIENCE).await.unwrap();
+        let result = house.dispatcher.jobs().wait(CONTEXT, id, PATIENCE).await.unwrap();
         assert_eq!((&*result.output, result.attempt), (output, 1));
     }
     until("a heartbeat", || async { (house.store.actors().list().await.ok()?.first()?.presence.last_heartbeat > presence).then_some(()) })
         .await;
-    let job = house.dispatcher.job(CONTEXT, &long).await.unwrap();
+    let job = house.dispatcher.jobs().job(CONTEXT, &long).await.unwrap();
     assert_eq!((job.attempt, job.crashes), (1, 0));
-    house.dispatcher.delete(CONTEXT, &long).await.unwrap();
+    house.dispatcher.jobs().delete(CONTEXT, &long).await.unwrap();
 
     limit(&house.redis, 0).await;
     until("new jobs", || async { house.run("40 + 2").await.ok().filter(|result| result.output == "42") }).await;
-    assert_eq!(house.dispatcher.start(CONTEXT, &created).await.unwrap(), Status::Dispatched);
+    assert_eq!(house.dispatcher.jobs().start(CONTEXT, &created).await.unwrap(), Status::Dispatched);
     house.close().await;
 }
 
@@ -274,7 +274,7 @@ async fn without_memory_jobs_for_any_actor_are_taken() {
     limit(&house.redis, 1).await;
     let _: () = house.redis.run(&["SREM", "hero:meta:paused", "hero:q:work:type:osis:group:default:inst:3"]).await;
     for id in &jobs {
-        assert_eq!(house.dispatcher.wait(CONTEXT, id, PATIENCE).await.unwrap().output, "1");
+        assert_eq!(house.dispatcher.jobs().wait(CONTEXT, id, PATIENCE).await.unwrap().output, "1");
     }
     house.close().await;
 }
@@ -291,7 +291,7 @@ async fn old_errors_go_only_where_there_is_nothing_else_and_new_jobs_are_refused
     let used = house.redis.memory("used_memory").await;
     let most = used * 100 / 95;
     limit(&house.redis, most).await;
-    until("room for new jobs", || async { house.dispatcher.create(spec("1")).await.ok() }).await;
+    until("room for new jobs", || async { house.dispatcher.jobs().create(spec("1")).await.ok() }).await;
     until("less than the limit", || async { ((house.redis.memory("used_memory").await as f64) < 0.9 * most as f64).then_some(()) }).await;
     assert!(house.store.jobs().get(&kept).await.unwrap().is_some());
     house.close().await;

@@ -32,7 +32,7 @@ async fn every_example_of_a_function_uses_it_and_gives_what_the_reference_says()
         let example = &function.example;
         assert!(example.contains(&format!("{}(", function.name)), "{example} does not use {}", function.name);
         let spec = JobSpec { args: Some(args.clone().into()), ..spec(example) };
-        let result = house.dispatcher.run_and_wait(spec, PATIENCE).await.unwrap_or_else(|error| panic!("{example}: {error}"));
+        let result = house.dispatcher.jobs().run_and_wait(spec, PATIENCE).await.unwrap_or_else(|error| panic!("{example}: {error}"));
         let given = match result.value {
             Some(value) => Some(value.to_value().unwrap()).filter(|value| !value.is_null()),
             None => Some(Value::from(result.output)).filter(|text| *text != ""),

@@ -17,7 +17,7 @@ async fn house_with(manner: Manner) -> (House, LegacyWorker) {
 
 /// The error of a job.
 async fn failure(house: &House, id: &JobId) -> (ErrorKind, String, u32) {
-    match house.dispatcher.wait(CONTEXT, id, PATIENCE).await {
+    match house.dispatcher.jobs().wait(CONTEXT, id, PATIENCE).await {
         Err(Error::Failed { error, attempt, .. }) => (error.kind, error.message, attempt),
         other => panic!("{other:?}"),
     }
@@ -30,9 +30,9 @@ async fn jobs_made_here_run_with_a_foreign_actor_and_end_as_others_do() {
         let result = house.run("echo forty-two").await.unwrap();
         assert_eq!((result.output.as_str(), result.attempt, result.status), ("forty-two", 1, Status::Finished));
         let id = house.start(spec("echo 7")).await;
-        assert_eq!(house.dispatcher.wait(CONTEXT, &id, PATIENCE).await.unwrap().output, "7");
-        assert_eq!(house.dispatcher.status(CONTEXT, &id).await.unwrap(), Status::Finished);
-        let listed = house.dispatcher.list(CONTEXT, &JobFilter::default(), None, 10).await.unwrap().jobs;
+        assert_eq!(house.dispatcher.jobs().wait(CONTEXT, &id, PATIENCE).await.unwrap().output, "7");
+        assert_eq!(house.dispatcher.jobs().status(CONTEXT, &id).await.unwrap(), Status::Finished);
+        let listed = house.dispatcher.jobs().list(CONTEXT, &JobFilter::default(), None, 10).await.unwrap().jobs;
         assert_eq!(listed.iter().map(|job| job.status).collect::<Vec<_>>(), [Status::Finished; 2]);
         let failed = house.run("fail broken").await.unwrap_err();
         assert!(matches!(&failed, Error::Failed { error, .. } if error.message == "broken" && error.kind == ErrorKind::Script), "{failed}");
@@ -73,9 +73,9 @@ async fn the_job_of_a_foreign_actor_that_died_runs_again() {
     let second = LegacyWorker::hire(&house.redis, Manner::of(&[OSIS])).await;
     house.is(&id, Status::Started).await;
     house.store.clock().advance(Duration::from_secs(32));
-    let result = house.dispatcher.wait(CONTEXT, &id, PATIENCE).await.unwrap();
+    let result = house.dispatcher.jobs().wait(CONTEXT, &id, PATIENCE).await.unwrap();
     assert_eq!((result.output.as_str(), result.attempt, second.ran().len()), ("again", 2, 1));
-    assert_eq!(house.dispatcher.job(CONTEXT, &id).await.unwrap().crashes, 1);
+    assert_eq!(house.dispatcher.jobs().job(CONTEXT, &id).await.unwrap().crashes, 1);
     house.close().await;
 }
 
@@ -83,10 +83,11 @@ async fn the_job_of_a_foreign_actor_that_died_runs_again() {
 async fn retries_apply_to_what_a_foreign_actor_ends_in_error() {
     let (house, worker) = house_with(Manner::of(&[OSIS])).await;
     let retried = |script: &str| JobSpec { retries: 1, retry_backoff: Seconds::new(0.01), ..spec(script) };
-    let result = house.dispatcher.run_and_wait(retried("once bitten"), PATIENCE).await.unwrap();
+    let result = house.dispatcher.jobs().run_and_wait(retried("once bitten"), PATIENCE).await.unwrap();
     assert_eq!((result.output.as_str(), result.attempt), ("bitten", 2));
     let id = house.start(retried("fail twice")).await;
-    until("its last end", || async { (house.dispatcher.job(CONTEXT, &id).await.unwrap().finished_at.is_some()).then_some(()) }).await;
+    until("its last end", || async { (house.dispatcher.jobs().job(CONTEXT, &id).await.unwrap().finished_at.is_some()).then_some(()) })
+        .await;
     assert_eq!(failure(&house, &id).await, (ErrorKind::Script, "twice".into(), 2));
     assert_eq!(worker.ran().len(), 4);
     house.close().await;
@@ -96,12 +97,12 @@ async fn retries_apply_to_what_a_foreign_actor_ends_in_error() {
 async fn relatives_are_released_by_the_ends_that_a_foreign_actor_writes() {
     let (house, worker) = house_with(Manner::of(&[OSIS])).await;
     let dispatcher = &house.dispatcher;
-    let parent = dispatcher.create(spec("echo parent")).await.unwrap();
+    let parent = dispatcher.jobs().create(spec("echo parent")).await.unwrap();
     let to_parent = Some(parent.clone());
     let dependent = house.start(JobSpec { prerequisites: vec![parent.clone()], ..spec("echo dependent") }).await;
     let child = house.start(JobSpec { parent_id: to_parent.clone(), ..spec("echo child") }).await;
     let continuation = house.start(JobSpec { predecessor_id: to_parent, ..spec("echo continuation") }).await;
-    dispatcher.start(CONTEXT, &parent).await.unwrap();
+    dispatcher.jobs().start(CONTEXT, &parent).await.unwrap();
     for id in [&dependent, &child, &continuation] {
         house.is(id, Status::Finished).await;
     }
@@ -110,9 +111,9 @@ async fn relatives_are_released_by_the_ends_that_a_foreign_actor_writes() {
     assert!(place(&parent) == 0 && place(&continuation) > place(&child), "{ran:?}");
 
     // What was to follow an error does not.
-    let failing = dispatcher.create(spec("fail")).await.unwrap();
+    let failing = dispatcher.jobs().create(spec("fail")).await.unwrap();
     let never = house.start(JobSpec { prerequisites: vec![failing.clone()], ..spec("echo never") }).await;
-    dispatcher.start(CONTEXT, &failing).await.unwrap();
+    dispatcher.jobs().start(CONTEXT, &failing).await.unwrap();
     let (kind, text, _) = failure(&house, &never).await;
     assert!(kind == ErrorKind::Prerequisite && text.contains(failing.as_str()), "{text}");
     assert_eq!(worker.ran().len(), 5);
@@ -143,7 +144,7 @@ async fn a_foreign_actor_is_asked_to_stop_through_its_stop_queue() {
     let (house, _worker) = house_with(Manner { stops, ..Manner::of(&[OSIS]) }).await;
     let id = house.start(JobSpec { worker_id: Some("w7".parse().unwrap()), ..spec("hang") }).await;
     house.is(&id, Status::Started).await;
-    assert_eq!(house.dispatcher.stop(CONTEXT, &id).await.unwrap(), Status::Error);
+    assert_eq!(house.dispatcher.jobs().stop(CONTEXT, &id).await.unwrap(), Status::Error);
     let (kind, text, _) = failure(&house, &id).await;
     // The worker looks once between its first write and the script, and has another word for it then.
     assert!(kind == ErrorKind::Stopped && matches!(text.as_str(), "stopped" | "stopped_by_request"), "{kind:?} {text}");
@@ -157,9 +158,9 @@ async fn a_job_with_a_word_of_its_actors_own_runs_and_is_asked_to_stop_and_not_d
     let popped: String = house.redis.run(&["RPOP", OSIS]).await;
     assert_eq!(popped, id.as_str());
     let _: i64 = house.redis.run(&["HSET", &format!("hero:job:{id}"), "status", "running"]).await;
-    let refused = house.dispatcher.delete(CONTEXT, &id).await.unwrap_err();
+    let refused = house.dispatcher.jobs().delete(CONTEXT, &id).await.unwrap_err();
     assert!(matches!(refused, Error::State { status: Status::Started, .. }), "{refused}");
-    let refused = house.dispatcher.start(CONTEXT, &id).await.unwrap_err();
+    let refused = house.dispatcher.jobs().start(CONTEXT, &id).await.unwrap_err();
     assert!(matches!(refused, Error::State { status: Status::Started, .. }), "{refused}");
     assert!(matches!(house.store.jobs().stop(&id).await.unwrap(), hero::store::Stopping::Asked));
     assert_eq!(hget(&house.redis, &id, "status").await.as_deref(), Some("running"), "only its actor ends it");

@@ -281,7 +281,7 @@ async fn a_job_made_here_has_every_field_of_the_protocol() {
         env_vars: [("A".to_owned(), "b".to_owned())].into(),
         ..crate::support::spec("1")
     };
-    let id = house.dispatcher.run_and_wait(spec, crate::support::PATIENCE).await.unwrap().job_id;
+    let id = house.dispatcher.jobs().run_and_wait(spec, crate::support::PATIENCE).await.unwrap().job_id;
     let job: HashMap<String, String> = house.redis.run(&["HGETALL", &format!("hero:job:{id}")]).await;
     for field in [
         "id",

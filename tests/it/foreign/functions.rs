@@ -43,7 +43,7 @@ async fn an_actor_in_python_works_beside_ours_and_what_it_dies_with_runs_again()
         if field::<String>(&house, &id, "actor").await.ends_with(":1") {
             return Some(id);
         }
-        house.dispatcher.stop(hero::model::ContextId(0), &id).await.unwrap();
+        house.dispatcher.jobs().stop(hero::model::ContextId(0), &id).await.unwrap();
         house.is(&id, Status::Error).await;
         assert_eq!(field::<String>(&house, &id, "error").await, "stopped_by_request");
         None
@@ -246,7 +246,7 @@ async fn while_memory_is_full_actors_in_other_languages_keep_their_jobs_and_take
     assert_eq!(call("hero_finish", &["1"]).await, "finished");
     limit("0").await;
     assert_eq!(
-        (field::<u32>(&house, &long, "attempt").await, house.dispatcher.status(CONTEXT, &long).await.unwrap()),
+        (field::<u32>(&house, &long, "attempt").await, house.dispatcher.jobs().status(CONTEXT, &long).await.unwrap()),
         (1, Status::Started)
     );
 }

@@ -13,7 +13,7 @@ use crate::support::{CONTEXT, House, PATIENCE, Redis, spec, until};
 
 /// The ids in `list_jobs`, with how often each is there.
 async fn listed(house: &House) -> Vec<JobId> {
-    let jobs = house.dispatcher.list(CONTEXT, &JobFilter::default(), None, 1000).await.unwrap().jobs;
+    let jobs = house.dispatcher.jobs().list(CONTEXT, &JobFilter::default(), None, 1000).await.unwrap().jobs;
     jobs.into_iter().map(|job| job.job_id).collect()
 }
 
@@ -55,14 +55,14 @@ async fn foreign_jobs_are_listed_once_whatever_their_state() {
 async fn jobs_made_here_are_never_taken_for_those_of_foreign_programs() {
     let redis = Redis::start().await;
     let house = House::on(redis).await;
-    let created = house.dispatcher.create(spec("1")).await.unwrap();
+    let created = house.dispatcher.jobs().create(spec("1")).await.unwrap();
     let waiting = house.start(JobSpec { prerequisites: vec![created.clone()], ..spec("1") }).await;
     let later = house.store.clock().now().plus(Duration::from_secs(3600));
     let scheduled = house.start(JobSpec { run_at: Some(later), ..spec("1") }).await;
     let dispatched = house.start(spec("1")).await;
     let ids = [created.clone(), waiting, scheduled, dispatched.clone()];
     assert_eq!(house.store.maintenance().discover(&ids).await.unwrap(), 0);
-    house.dispatcher.stop(CONTEXT, &created).await.unwrap();
+    house.dispatcher.jobs().stop(CONTEXT, &created).await.unwrap();
     let foreign = LegacyWorker::hire(&house.redis, Manner::of(&[OSIS])).await;
     house.is(&dispatched, Status::Finished).await;
     assert_eq!((house.store.maintenance().discover(&ids).await.unwrap(), foreign.ran().len()), (0, 1));
@@ -125,13 +125,13 @@ async fn a_foreign_job_waits_for_what_it_names() {
     let house = House::open(1).await;
     let redis = &house.redis;
     for status in ["waiting_for_prerequisites", "dispatched"] {
-        let (id, first) = (JobId::random(), house.dispatcher.create(spec("1")).await.unwrap());
+        let (id, first) = (JobId::random(), house.dispatcher.jobs().create(spec("1")).await.unwrap());
         let names = format!("[\"{first}\"]");
         hset(redis, &id, "2", &[("status", status), ("prerequisites", names.as_str()), ("script_type", "osis")]).await;
         until("it in the list", || async { listed(&house).await.contains(&id).then_some(()) }).await;
         assert_eq!(hget(redis, &id, "status").await.as_deref(), Some("waiting_for_prerequisites"));
-        house.dispatcher.start(CONTEXT, &first).await.unwrap();
-        assert_eq!(house.dispatcher.wait(CONTEXT, &id, PATIENCE).await.unwrap().output, "2");
+        house.dispatcher.jobs().start(CONTEXT, &first).await.unwrap();
+        assert_eq!(house.dispatcher.jobs().wait(CONTEXT, &id, PATIENCE).await.unwrap().output, "2");
     }
     house.close().await;
 }
@@ -142,7 +142,7 @@ async fn a_wait_for_a_job_that_nobody_has_discovered_ends_with_it() {
     let (redis, id) = (&house.redis, JobId::random());
     hset(redis, &id, "once more", &[("retries", "1"), ("retry_backoff", "0.01")]).await;
     let _worker = LegacyWorker::hire(redis, Manner::of(&["hero:work_queue:w1"])).await;
-    let waiting = house.dispatcher.wait(CONTEXT, &id, PATIENCE);
+    let waiting = house.dispatcher.jobs().wait(CONTEXT, &id, PATIENCE);
     let pushing = async {
         until("the wait", || async { hget(redis, &id, "origin").await }).await;
         lpush(redis, "hero:work_queue:w1", &id).await;
@@ -169,7 +169,7 @@ async fn what_cannot_be_run_is_a_final_error_however_often_it_says_that_it_may_b
             super::hset_at(&house.redis, id.as_str(), "2026-01-01T00:00:00Z", "1", &more).await;
             let _: i64 = house.redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
             house.is(&id, Status::Error).await;
-            let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
+            let job = house.dispatcher.jobs().job(CONTEXT, &id).await.unwrap();
             assert!(job.error.as_ref().is_some_and(|error| error.message.contains(told)), "{job:?}");
             assert_eq!((job.attempt, job.finished_at.is_some()), (1, true), "{field}={value}, retries={retries}");
         }
@@ -180,7 +180,7 @@ async fn what_cannot_be_run_is_a_final_error_however_often_it_says_that_it_may_b
         super::hset_at(&house.redis, id.as_str(), "2026-01-01T00:00:00Z", "throw 1", &[("retries", retries), ("retry_backoff", "0")]).await;
         let _: i64 = house.redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
         house.is(&id, Status::Error).await;
-        let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
+        let job = house.dispatcher.jobs().job(CONTEXT, &id).await.unwrap();
         assert_eq!((job.attempt, job.retries), (attempts, attempts - 1), "{retries}");
     }
     house.close().await;

@@ -28,7 +28,7 @@ async fn a_single_osis_pool_with_two_instances() {
         jobs.push(house.start(spec(&format!("echo {number}"))).await);
     }
     for (number, id) in jobs.iter().enumerate() {
-        assert_eq!(house.dispatcher.wait(CONTEXT, id, PATIENCE).await.unwrap().output, number.to_string());
+        assert_eq!(house.dispatcher.jobs().wait(CONTEXT, id, PATIENCE).await.unwrap().output, number.to_string());
     }
     // Both share the load.
     let (of_one, of_two) = (one.ran().len(), two.ran().len());
@@ -43,12 +43,12 @@ async fn a_sal_pool_io_with_instance_3_and_targeted_dispatch() {
     let targeted =
         JobSpec { script_type: "sal".parse().unwrap(), group: Some("io".parse().unwrap()), instance: Some(3), ..spec("echo pinned") };
     for _ in 0..20 {
-        assert_eq!(house.dispatcher.run_and_wait(targeted.clone(), PATIENCE).await.unwrap().output, "pinned");
+        assert_eq!(house.dispatcher.jobs().run_and_wait(targeted.clone(), PATIENCE).await.unwrap().output, "pinned");
     }
     assert_eq!((two.ran().len(), three.ran().len()), (0, 20));
     // A job for the group goes to either, a job for another instance waits for that one.
     let grouped = JobSpec { instance: None, ..targeted.clone() };
-    assert_eq!(house.dispatcher.run_and_wait(grouped, PATIENCE).await.unwrap().output, "pinned");
+    assert_eq!(house.dispatcher.jobs().run_and_wait(grouped, PATIENCE).await.unwrap().output, "pinned");
     let other = house.start(JobSpec { instance: Some(4), ..targeted }).await;
     let queue = "hero:q:work:type:sal:group:io:inst:4";
     assert_eq!(house.redis.run::<Vec<String>>(&["LRANGE", queue, "0", "-1"]).await, [other.to_string()]);
@@ -69,7 +69,7 @@ async fn canonical_queues_alone_serve_ours_and_foreign_actors_side_by_side() {
     }
     for id in &jobs {
         house.is(id, Status::Finished).await;
-        assert_eq!(house.dispatcher.job(CONTEXT, id).await.unwrap().attempt, 1);
+        assert_eq!(house.dispatcher.jobs().job(CONTEXT, id).await.unwrap().attempt, 1);
     }
     let ran = foreign.ran();
     until("no watch", || async { (house.redis.run::<i64>(&["ZCARD", "hero:q:watched"]).await == 0).then_some(()) }).await;

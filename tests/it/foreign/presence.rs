@@ -112,7 +112,7 @@ async fn a_foreign_actor_that_shows_itself_makes_its_script_type_known() {
     let manner = Manner { presence: Some((format!("{PRESENT}python:default:1"), "{}".into())), ..Manner::of(&[queue, OSIS]) };
     let _worker = LegacyWorker::hire(&house.redis, manner).await;
     let job = || hero::model::JobSpec { script_type: "python".parse().unwrap(), ..crate::support::spec("echo hiss") };
-    let result = house.dispatcher.run_and_wait(job(), crate::support::PATIENCE).await.unwrap();
+    let result = house.dispatcher.jobs().run_and_wait(job(), crate::support::PATIENCE).await.unwrap();
     assert_eq!(result.output, "hiss");
     let queues = house.dispatcher.queues(CONTEXT).await.unwrap();
     assert!(queues.iter().any(|of| of.name == queue && of.actors == 1), "{queues:?}");

@@ -10,14 +10,14 @@ use crate::support::{CONTEXT, House, Redis};
 async fn a_job_that_is_numbered_is_seen_as_the_coordinator_says_until_it_is_deleted() {
     let house = House::open(1).await;
     let redis = &house.redis;
-    let create = async |spec: Value| house.dispatcher.create(serde_json::from_value(spec).unwrap()).await.unwrap();
+    let create = async |spec: Value| house.dispatcher.jobs().create(serde_json::from_value(spec).unwrap()).await.unwrap();
     let spec = json!({ "script": "`${env.WHO} ${40 + 2}`", "caller_id": "12", "env_vars": { "WHO": "me" }, "retries": 1 });
     let job = create(spec).await;
     // Numbers of others are left to them.
     hset(redis, "job:12:1", &[("script", "1")]).await;
-    let key = house.dispatcher.number(CONTEXT, &job).await.unwrap();
+    let key = house.dispatcher.jobs().number(CONTEXT, &job).await.unwrap();
     assert_eq!(key, "job:12:2");
-    assert_eq!(house.dispatcher.number(CONTEXT, &job).await.unwrap(), key, "it keeps its number");
+    assert_eq!(house.dispatcher.jobs().number(CONTEXT, &job).await.unwrap(), key, "it keeps its number");
     let id = job.to_string();
     let expected = [
         ("id", "2"),
@@ -37,25 +37,25 @@ async fn a_job_that_is_numbered_is_seen_as_the_coordinator_says_until_it_is_dele
         assert_eq!(hget(redis, &key, field).await.as_deref(), Some(value), "{field}");
     }
     assert!(ttl(redis, &key).await > 0);
-    house.dispatcher.start(CONTEXT, &job).await.unwrap();
+    house.dispatcher.jobs().start(CONTEXT, &job).await.unwrap();
     becomes(redis, &key, "status", "finished").await;
     assert_eq!(result(redis, &key).await, json!({ "output": "me 42" }));
     let of_job = ttl(redis, &format!("hero:job:{job}")).await;
     assert!((of_job - ttl(redis, &key).await).abs() <= 1);
     // One that has ended has its result at once, and one that fails its error; whoever has no number has 0.
     let failed = create(json!({ "script": "throw \"broken\"" })).await;
-    house.dispatcher.start(CONTEXT, &failed).await.unwrap();
+    house.dispatcher.jobs().start(CONTEXT, &failed).await.unwrap();
     becomes(redis, &format!("hero:job:{failed}"), "status", "error").await;
-    let other = house.dispatcher.number(CONTEXT, &failed).await.unwrap();
+    let other = house.dispatcher.jobs().number(CONTEXT, &failed).await.unwrap();
     assert_eq!((&*other, hget(redis, &other, "status").await.as_deref()), ("job:0:3", Some("error")));
     assert!(result(redis, &other).await["error"].as_str().unwrap().contains("broken"));
     // It goes with its job, and what another program wrote under such a name does not.
     for job in [&job, &failed] {
-        house.dispatcher.delete(CONTEXT, job).await.unwrap();
+        house.dispatcher.jobs().delete(CONTEXT, job).await.unwrap();
     }
     let left: i64 = redis.run(&["EXISTS", &key, &other, "job:12:1"]).await;
     assert_eq!(left, 1);
-    assert!(house.dispatcher.number(CONTEXT, &job).await.unwrap_err().to_string().contains("does not exist"));
+    assert!(house.dispatcher.jobs().number(CONTEXT, &job).await.unwrap_err().to_string().contains("does not exist"));
     house.close().await;
 }
 
@@ -63,10 +63,11 @@ async fn a_job_that_is_numbered_is_seen_as_the_coordinator_says_until_it_is_dele
 async fn a_numbered_job_that_is_deleted_for_want_of_memory_goes_with_its_hash_here() {
     let house = House::open(1).await;
     let (redis, store) = (&house.redis, &house.store);
-    let create = async || house.dispatcher.create(serde_json::from_value(json!({ "script": "1" })).unwrap()).await.unwrap();
+    let create = async || house.dispatcher.jobs().create(serde_json::from_value(json!({ "script": "1" })).unwrap()).await.unwrap();
     let (job, open) = (create().await, create().await);
-    let keys = [house.dispatcher.number(CONTEXT, &job).await.unwrap(), house.dispatcher.number(CONTEXT, &open).await.unwrap()];
-    house.dispatcher.start(CONTEXT, &job).await.unwrap();
+    let keys =
+        [house.dispatcher.jobs().number(CONTEXT, &job).await.unwrap(), house.dispatcher.jobs().number(CONTEXT, &open).await.unwrap()];
+    house.dispatcher.jobs().start(CONTEXT, &job).await.unwrap();
     becomes(redis, &keys[0], "status", "finished").await;
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{job}"), "finished_at", "2020-01-01T00:00:00.000Z"]).await;
     for hour in store.maintenance().index_hours().await.unwrap() {
@@ -83,12 +84,12 @@ async fn a_job_that_runs_is_numbered_and_its_end_is_written_there() {
     let house = House::open(1).await;
     let redis = &house.redis;
     let spec = json!({ "script": "sleep(60); 1", "timeout": 90 });
-    let job = house.dispatcher.create(serde_json::from_value(spec).unwrap()).await.unwrap();
-    house.dispatcher.start(CONTEXT, &job).await.unwrap();
+    let job = house.dispatcher.jobs().create(serde_json::from_value(spec).unwrap()).await.unwrap();
+    house.dispatcher.jobs().start(CONTEXT, &job).await.unwrap();
     becomes(redis, &format!("hero:job:{job}"), "status", "started").await;
-    let key = house.dispatcher.number(CONTEXT, &job).await.unwrap();
+    let key = house.dispatcher.jobs().number(CONTEXT, &job).await.unwrap();
     assert_eq!(hget(redis, &key, "status").await.as_deref(), Some("started"));
-    house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+    house.dispatcher.jobs().stop(CONTEXT, &job).await.unwrap();
     becomes(redis, &key, "status", "error").await;
     assert!(ttl(redis, &key).await > 0);
     house.close().await;
@@ -97,9 +98,9 @@ async fn a_job_that_runs_is_numbered_and_its_end_is_written_there() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_whose_actor_has_a_word_of_its_own_for_running_is_numbered_as_started() {
     let house = House::empty().await;
-    let job = house.dispatcher.create(serde_json::from_value(json!({ "script": "1" })).unwrap()).await.unwrap();
+    let job = house.dispatcher.jobs().create(serde_json::from_value(json!({ "script": "1" })).unwrap()).await.unwrap();
     let _: i64 = house.redis.run(&["HSET", &format!("hero:job:{job}"), "status", "running"]).await;
-    let key = house.dispatcher.number(CONTEXT, &job).await.unwrap();
+    let key = house.dispatcher.jobs().number(CONTEXT, &job).await.unwrap();
     assert_eq!(hget(&house.redis, &key, "status").await.as_deref(), Some("started"));
     house.close().await;
 }
@@ -120,7 +121,7 @@ async fn commands(redis: &Redis) -> u64 {
 async fn only_a_job_that_is_numbered_costs_more() {
     let house = House::empty().await;
     let redis = &house.redis;
-    let job = async || house.dispatcher.create(serde_json::from_value(json!({ "script": "1" })).unwrap()).await.unwrap();
+    let job = async || house.dispatcher.jobs().create(serde_json::from_value(json!({ "script": "1" })).unwrap()).await.unwrap();
     job().await;
     // The house has loops, whose commands count, too: so the least of some.
     let (mut least, mut least_numbered) = (u64::MAX, u64::MAX);
@@ -128,7 +129,7 @@ async fn only_a_job_that_is_numbered_costs_more() {
         let before = commands(redis).await;
         let plain = job().await;
         let after = commands(redis).await;
-        let key = house.dispatcher.number(CONTEXT, &plain).await.unwrap();
+        let key = house.dispatcher.jobs().number(CONTEXT, &plain).await.unwrap();
         (least, least_numbered) = (least.min(after - before), least_numbered.min(commands(redis).await - after));
         assert_eq!(hget(redis, &format!("hero:job:{plain}"), "dialect_key").await, Some(key));
     }
@@ -142,28 +143,28 @@ async fn a_numbered_job_that_runs_again_keeps_its_hash_without_its_last_result_a
     let house = House::open(1).await;
     let redis = &house.redis;
     let spec = json!({ "script": "sleep(60); 1", "timeout": 90, "caller_id": "12" });
-    let job = house.dispatcher.create(serde_json::from_value(spec).unwrap()).await.unwrap();
+    let job = house.dispatcher.jobs().create(serde_json::from_value(spec).unwrap()).await.unwrap();
     let of_job = format!("hero:job:{job}");
-    let key = house.dispatcher.number(CONTEXT, &job).await.unwrap();
-    house.dispatcher.start(CONTEXT, &job).await.unwrap();
+    let key = house.dispatcher.jobs().number(CONTEXT, &job).await.unwrap();
+    house.dispatcher.jobs().start(CONTEXT, &job).await.unwrap();
     becomes(redis, &key, "status", "started").await;
-    house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+    house.dispatcher.jobs().stop(CONTEXT, &job).await.unwrap();
     becomes(redis, &key, "status", "error").await;
     assert_ne!(result(redis, &key).await, json!({}));
     // Soon it would go.
     let _: i64 = redis.run(&["EXPIRE", &key, "1000"]).await;
-    house.dispatcher.retry(CONTEXT, &job).await.unwrap();
+    house.dispatcher.jobs().retry(CONTEXT, &job).await.unwrap();
     becomes(redis, &key, "status", "started").await;
     assert!(ttl(redis, &key).await > 1000);
     assert_eq!(result(redis, &key).await, json!({}));
     // It has gone: nothing is begun again with a part of it.
     let _: i64 = redis.run(&["DEL", &key]).await;
-    house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+    house.dispatcher.jobs().stop(CONTEXT, &job).await.unwrap();
     becomes(redis, &of_job, "status", "error").await;
     let there: i64 = redis.run(&["EXISTS", &key]).await;
     assert_eq!(there, 0);
     // Who asks for it has it whole again.
-    assert_eq!(house.dispatcher.number(CONTEXT, &job).await.unwrap(), key);
+    assert_eq!(house.dispatcher.jobs().number(CONTEXT, &job).await.unwrap(), key);
     for (field, value) in [("id", "1"), ("caller_id", "12"), ("status", "error"), ("job_id", &*job.to_string()), ("script", "sleep(60); 1")]
     {
         assert_eq!(hget(redis, &key, field).await.as_deref(), Some(value), "{field}");
@@ -171,10 +172,10 @@ async fn a_numbered_job_that_runs_again_keeps_its_hash_without_its_last_result_a
     assert!(result(redis, &key).await["error"].is_string());
     // Where another job has got the number, what happens to this one is not written there.
     hset(redis, &key, &[("job_id", "another"), ("status", "its own")]).await;
-    house.dispatcher.retry(CONTEXT, &job).await.unwrap();
+    house.dispatcher.jobs().retry(CONTEXT, &job).await.unwrap();
     becomes(redis, &of_job, "status", "started").await;
     assert_eq!(hget(redis, &key, "status").await.as_deref(), Some("its own"));
-    assert_ne!(house.dispatcher.number(CONTEXT, &job).await.unwrap(), key);
-    house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+    assert_ne!(house.dispatcher.jobs().number(CONTEXT, &job).await.unwrap(), key);
+    house.dispatcher.jobs().stop(CONTEXT, &job).await.unwrap();
     house.close().await;
 }

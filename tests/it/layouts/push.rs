@@ -48,11 +48,11 @@ async fn a_job_that_a_foreign_actor_has_popped_is_left_to_it() {
     empties(&house.redis, OURS).await;
     // Another job shows that the pool went on.
     assert_eq!(house.run("1").await.unwrap().output, "1");
-    assert_eq!(house.dispatcher.status(CONTEXT, &job).await.unwrap(), Status::Dispatched);
+    assert_eq!(house.dispatcher.jobs().status(CONTEXT, &job).await.unwrap(), Status::Dispatched);
     let key = format!("hero:job:{job}");
     hset(&house.redis, &key, &[("status", "started")]).await;
     hset(&house.redis, &key, &[("status", "finished"), ("output", "theirs")]).await;
-    let result = house.dispatcher.wait(CONTEXT, &job, PATIENCE).await.unwrap();
+    let result = house.dispatcher.jobs().wait(CONTEXT, &job, PATIENCE).await.unwrap();
     assert_eq!((result.output.as_str(), result.attempt), ("theirs", 1));
     house.close().await;
 }
@@ -68,7 +68,7 @@ async fn a_job_that_a_foreign_actor_has_just_started_is_not_started_again() {
     let fetch = Fetch { script_type: &osis, ends: &[], actors: &actors, queues: &[(OURS.to_owned(), 0)] };
     assert_eq!(house.store.queues().fetch(&fetch).await.unwrap().taken, []);
     hset(&house.redis, &format!("hero:job:{job}"), &[("status", "finished"), ("output", "theirs")]).await;
-    assert_eq!(house.dispatcher.wait(CONTEXT, &job, PATIENCE).await.unwrap().output, "theirs");
+    assert_eq!(house.dispatcher.jobs().wait(CONTEXT, &job, PATIENCE).await.unwrap().output, "theirs");
     house.close().await;
 }
 
@@ -105,7 +105,7 @@ async fn a_long_shadow_is_not_searched_for_what_foreign_actors_took_and_what_nob
     let theirs = format!("hero:job:{}", jobs[0]);
     hset(&house.redis, &theirs, &[("status", "started")]).await;
     hset(&house.redis, &theirs, &[("status", "finished"), ("output", "theirs")]).await;
-    assert_eq!(house.dispatcher.wait(CONTEXT, &jobs[0], PATIENCE).await.unwrap().output, "theirs");
+    assert_eq!(house.dispatcher.jobs().wait(CONTEXT, &jobs[0], PATIENCE).await.unwrap().output, "theirs");
     // Once the queue is short it is known that the others are not there. Nobody has started them for long.
     hire(&mut house, Layouts::none()).await;
     for job in &jobs[1..] {
@@ -113,7 +113,7 @@ async fn a_long_shadow_is_not_searched_for_what_foreign_actors_took_and_what_nob
     }
     let _: i64 = house.redis.run(&["DEL", SHADOW]).await;
     for job in &jobs[1..] {
-        let result = house.dispatcher.wait(CONTEXT, job, PATIENCE).await.unwrap();
+        let result = house.dispatcher.jobs().wait(CONTEXT, job, PATIENCE).await.unwrap();
         assert_eq!((result.output.as_str(), result.attempt), ("ours", 1));
     }
     house.close().await;
@@ -132,11 +132,11 @@ async fn a_job_far_from_both_ends_of_a_long_shadow_is_left_there_until_it_comes_
     hset(&house.redis, &format!("hero:job:{theirs}"), &[("status", "started")]).await;
     hset(&house.redis, &format!("hero:job:{theirs}"), &[("status", "finished"), ("output", "theirs")]).await;
     hire(&mut house, Layouts::none()).await;
-    let result = house.dispatcher.wait(CONTEXT, &theirs, PATIENCE).await.unwrap();
+    let result = house.dispatcher.jobs().wait(CONTEXT, &theirs, PATIENCE).await.unwrap();
     assert_eq!((result.output.as_str(), result.attempt), ("theirs", 1));
-    assert_eq!(house.dispatcher.status(CONTEXT, &ours).await.unwrap(), Status::Dispatched);
+    assert_eq!(house.dispatcher.jobs().status(CONTEXT, &ours).await.unwrap(), Status::Dispatched);
     let _: String = house.redis.run(&["LTRIM", SHADOW, "0", "-1001"]).await;
-    let result = house.dispatcher.wait(CONTEXT, &ours, PATIENCE).await.unwrap();
+    let result = house.dispatcher.jobs().wait(CONTEXT, &ours, PATIENCE).await.unwrap();
     assert_eq!((result.output.as_str(), result.attempt), ("ours", 1));
     assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, SHADOW).await), (0, 2_000));
     house.close().await;
@@ -179,13 +179,13 @@ async fn beside_an_old_actor_each_job_runs_once() {
             jobs.push(house.start(spec("\"new\"")).await);
         }
         for job in &jobs {
-            house.dispatcher.wait(CONTEXT, job, PATIENCE).await.unwrap();
+            house.dispatcher.jobs().wait(CONTEXT, job, PATIENCE).await.unwrap();
         }
         jobs
     };
     let (ran, jobs) = tokio::join!(old, new);
     for job in &jobs {
-        let result = house.dispatcher.result(CONTEXT, job).await.unwrap();
+        let result = house.dispatcher.jobs().result(CONTEXT, job).await.unwrap();
         let theirs = ran.iter().any(|id| id == job.as_str());
         assert_eq!((result.output.as_str(), result.attempt), (if theirs { "old" } else { "new" }, 1), "{job}");
     }
@@ -200,7 +200,7 @@ async fn beside_an_old_actor_each_job_runs_once() {
 async fn a_stopped_job_leaves_both_queues() {
     let house = House::pushing(Redis::start().await, Push::Both).await;
     let job = house.start(spec("1")).await;
-    house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+    house.dispatcher.jobs().stop(CONTEXT, &job).await.unwrap();
     assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, SHADOW).await), (0, 0));
     house.close().await;
 }
@@ -215,7 +215,7 @@ async fn a_pool_that_reads_both_queues_runs_each_job_once() {
     hire(&mut house, Layouts::all(&"osis".parse().unwrap())).await;
     for job in &jobs {
         house.is(job, Status::Finished).await;
-        assert_eq!(house.dispatcher.job(CONTEXT, job).await.unwrap().attempt, 1);
+        assert_eq!(house.dispatcher.jobs().job(CONTEXT, job).await.unwrap().attempt, 1);
     }
     assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, SHADOW).await), (0, 0));
     house.close().await;
@@ -247,7 +247,7 @@ async fn a_job_for_the_old_fleet_lies_only_in_its_queue() {
     hset(&house.redis, &key, &[("status", "started")]).await;
     becomes(&house.redis, &key, "attempt", "1").await;
     hset(&house.redis, &key, &[("status", "finished"), ("output", "theirs")]).await;
-    assert_eq!(house.dispatcher.wait(CONTEXT, &theirs, PATIENCE).await.unwrap().output, "theirs");
+    assert_eq!(house.dispatcher.jobs().wait(CONTEXT, &theirs, PATIENCE).await.unwrap().output, "theirs");
     // A pool of ours is part of that fleet, and jobs wait for their turn there.
     let ours = house.start(spec("40 + 2")).await;
     hire(&mut house, Layouts::all(&"osis".parse().unwrap())).await;

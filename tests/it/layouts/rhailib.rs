@@ -54,9 +54,9 @@ async fn a_task_goes_through_the_words_of_its_layout_and_is_answered() {
     assert!(hget(redis, &key, "updated_at").await.as_deref() > Some("2026-01-01T00:00:00Z"));
     assert!(ttl(redis, &key).await > 0);
     // It is a job like others, under the id that its client knows.
-    let job = house.dispatcher.job(CONTEXT, &id.parse().unwrap()).await.unwrap();
+    let job = house.dispatcher.jobs().job(CONTEXT, &id.parse().unwrap()).await.unwrap();
     assert_eq!((job.output.as_deref(), job.client_rpc_id.as_deref()), (Some("42"), Some("rpc-7")));
-    assert_eq!(house.dispatcher.list(CONTEXT, &Default::default(), None, 10).await.unwrap().jobs.len(), 1);
+    assert_eq!(house.dispatcher.jobs().list(CONTEXT, &Default::default(), None, 10).await.unwrap().jobs.len(), 1);
     house.close().await;
 }
 
@@ -158,7 +158,7 @@ async fn tasks_that_others_run_or_that_are_none_are_left_alone() {
     describe(redis, &job, "\"task\"").await;
     lpush(redis, "rhai_tasks:osis", &job).await;
     assert_eq!(answer(redis, &job).await, json!({ "task_id": job, "status": "completed", "output": "task" }));
-    assert_eq!(house.dispatcher.result(CONTEXT, &job.parse().unwrap()).await.unwrap().output, "1");
+    assert_eq!(house.dispatcher.jobs().result(CONTEXT, &job.parse().unwrap()).await.unwrap().output, "1");
     house.close().await;
 }
 

@@ -44,7 +44,7 @@ async fn a_runner_job_ends_with_its_result_map() {
     assert!(hget(redis, &key, "updated_at").await.unwrap().parse::<u32>().unwrap() > 1_767_225_600);
     assert_eq!(hget(redis, &key, "created_at").await.as_deref(), Some("1767225600"));
     assert!(ttl(redis, &key).await > 0);
-    let jobs = house.dispatcher.list(CONTEXT, &Default::default(), None, 10).await.unwrap().jobs;
+    let jobs = house.dispatcher.jobs().list(CONTEXT, &Default::default(), None, 10).await.unwrap().jobs;
     assert_eq!((jobs.len(), jobs[0].caller_id.as_deref(), jobs[0].output.as_deref()), (1, Some("12"), Some("me 42")));
     house.close().await;
 }
@@ -58,7 +58,7 @@ async fn a_runner_job_that_fails_is_tried_as_often_as_it_says() {
     becomes(redis, &key, "status", "error").await;
     let text = result(redis, &key).await;
     assert!(text["error"].as_str().unwrap().contains("broken"), "{text}");
-    let jobs = house.dispatcher.list(CONTEXT, &Default::default(), None, 10).await.unwrap().jobs;
+    let jobs = house.dispatcher.jobs().list(CONTEXT, &Default::default(), None, 10).await.unwrap().jobs;
     assert_eq!(jobs[0].attempt, 2);
     house.close().await;
 }
@@ -70,8 +70,8 @@ async fn a_runner_job_runs_is_stopped_and_says_so_in_the_words_of_the_coordinato
     let key = materialise(redis, 2003, "loop { }", &[]).await;
     lpush(redis, "queue:osis", &key).await;
     becomes(redis, &key, "status", "started").await;
-    let jobs = house.dispatcher.list(CONTEXT, &Default::default(), None, 10).await.unwrap().jobs;
-    house.dispatcher.stop(CONTEXT, &jobs[0].job_id).await.unwrap();
+    let jobs = house.dispatcher.jobs().list(CONTEXT, &Default::default(), None, 10).await.unwrap().jobs;
+    house.dispatcher.jobs().stop(CONTEXT, &jobs[0].job_id).await.unwrap();
     becomes(redis, &key, "status", "error").await;
     assert_eq!(result(redis, &key).await, json!({ "error": "stopped_by_request" }));
     house.close().await;

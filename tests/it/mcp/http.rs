@@ -108,7 +108,7 @@ async fn an_assistant_has_the_rights_of_its_token_for_as_long_as_that_is_one() {
     let advice = "the token that this client shows has ended; jobs that were started go on";
     assert!(format!("{ended:?}").contains(advice), "{ended:?}");
     // The job is none that its caller has cancelled.
-    assert_eq!(house.dispatcher.status(CONTEXT, &job.parse().unwrap()).await.unwrap(), Status::Started);
+    assert_eq!(house.dispatcher.jobs().status(CONTEXT, &job.parse().unwrap()).await.unwrap(), Status::Started);
     house.close().await;
 }
 

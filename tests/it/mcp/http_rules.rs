@@ -229,9 +229,9 @@ async fn json_in_texts_in_each_other_ends_no_server() {
     assert!(refused["error"]["code"] == -32602 && message.contains("has a name that is reserved here"), "{refused}");
     // Others store it, and an assistant reads it.
     let job = JobSpec { args: Some(nested.into()), ..spec("args") };
-    let id = house.dispatcher.create(job).await.unwrap();
+    let id = house.dispatcher.jobs().create(job).await.unwrap();
     let told = asked(&server, "POST", HOST, &call("get_job", &json!({ "job_id": id }).to_string())).await;
     assert!(status(&told) == "200" && told.contains("RawValue"), "{}", &told[..told.len().min(500)]);
-    assert_eq!(house.dispatcher.status(CONTEXT, &id).await.unwrap(), Status::Created);
+    assert_eq!(house.dispatcher.jobs().status(CONTEXT, &id).await.unwrap(), Status::Created);
     assert_eq!(status(&asked(&server, "POST", HOST, &list()).await), "200");
 }

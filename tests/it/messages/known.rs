@@ -255,5 +255,5 @@ async fn a_result_counts_from_the_key_of_the_runner_only() {
     two.sign(&mut right);
     assert!(deliver(&bus, &right).await.is_stored());
     a.house.is(&id, Status::Finished).await;
-    assert_eq!(a.house.dispatcher.result(CONTEXT, &id).await.unwrap().output, "3");
+    assert_eq!(a.house.dispatcher.jobs().result(CONTEXT, &id).await.unwrap().output, "3");
 }

@@ -38,7 +38,7 @@ async fn jobs_that_come_by_messages_count_for_the_limits_of_the_context() {
     let _: i64 = house.redis.run(&["LPUSH", "msg_in", &KEY.to_string()]).await;
     assert_eq!(house.store.messages().make_runner_jobs(KEY, &jobs).await.unwrap(), None);
     // What clients create counts with them, however little it is.
-    assert!(house.dispatcher.create(spec("1")).await.is_err());
+    assert!(house.dispatcher.jobs().create(spec("1")).await.is_err());
     house.store.limits().set_jobs_per_second(0);
     assert_eq!(receive(&house.store, "b", 60).await, Received::Stored);
     house.store.limits().set_queues(150);

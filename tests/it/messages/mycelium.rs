@@ -47,7 +47,7 @@ async fn one_topic_serves_all_runners_of_a_type_wherever_their_nodes_are() {
     }
     // Jobs of one of them go there alone, as before.
     let job = JobSpec { group: Some(runner.group()), ..spec("40 + 2") };
-    assert_eq!(a.house.dispatcher.run_and_wait(job, PATIENCE).await.unwrap().output, "42");
+    assert_eq!(a.house.dispatcher.jobs().run_and_wait(job, PATIENCE).await.unwrap().output, "42");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -58,7 +58,7 @@ async fn no_request_for_messages_waits_so_that_none_holds_up_what_is_sent() {
         let working = async {
             for n in 0..10 {
                 let job = JobSpec { group: Some(runner.group()), ..spec(&format!("{n} + 2")) };
-                let done = a.house.dispatcher.run_and_wait(job, PATIENCE).await.unwrap();
+                let done = a.house.dispatcher.jobs().run_and_wait(job, PATIENCE).await.unwrap();
                 assert_eq!(done.output, (n + 2).to_string());
             }
         };
@@ -199,7 +199,7 @@ async fn a_node_that_is_off_for_a_while_is_brought_what_was_sent_meanwhile() {
         until("an attempt in vain", || async { (given(&nodes[0]) > 0).then_some(()) }).await;
         nodes[1].halt(false);
         a.house.is(&job, hero::model::Status::Finished).await;
-        let jobs = b.house.dispatcher.list(CONTEXT, &Default::default(), None, 100).await.unwrap().jobs;
+        let jobs = b.house.dispatcher.jobs().list(CONTEXT, &Default::default(), None, 100).await.unwrap().jobs;
         assert_eq!(jobs.len(), 1);
     }
 }

@@ -16,7 +16,7 @@ fn to(runner: RunnerId, script: &str) -> JobSpec {
 }
 
 async fn run(town: &Town, job: JobSpec) -> Result<String, Error> {
-    town.house.dispatcher.run_and_wait(job, PATIENCE).await.map(|result| result.output)
+    town.house.dispatcher.jobs().run_and_wait(job, PATIENCE).await.map(|result| result.output)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -31,13 +31,13 @@ async fn a_job_of_a_runner_elsewhere_runs_there_and_ends_here() {
         ..to(runner, "`${env.WHO} ${args.n + 1}`")
     };
     assert_eq!(run(&a, job).await.unwrap(), "me 42");
-    let value = a.house.dispatcher.run_and_wait(to(runner, "#{a: [1, 2]}"), PATIENCE).await.unwrap();
+    let value = a.house.dispatcher.jobs().run_and_wait(to(runner, "#{a: [1, 2]}"), PATIENCE).await.unwrap();
     assert_eq!(value.value.unwrap().as_str(), r#"{"a":[1,2]}"#);
     let failed = run(&a, to(runner, "\n throw \"no\"")).await.unwrap_err();
     let Error::Failed { error, attempt, .. } = failed else { panic!("{failed}") };
     assert_eq!((error.kind, error.message.as_str(), error.line, attempt), (ErrorKind::Script, "no", Some(2), 1));
     // Nobody runs here, and each ran there once.
-    let there = b.house.dispatcher.list(CONTEXT, &Default::default(), None, 10).await.unwrap().jobs;
+    let there = b.house.dispatcher.jobs().list(CONTEXT, &Default::default(), None, 10).await.unwrap().jobs;
     assert_eq!(there.len(), 3);
     assert!(there.iter().all(|job| job.attempt == 1));
     let left: Vec<String> = a.redis().run(&["ZRANGE", "hero:q:leases", "0", "-1"]).await;
@@ -54,7 +54,7 @@ async fn retries_are_those_of_the_context_that_the_job_belongs_to() {
     let failed = run(&a, job).await.unwrap_err();
     let Error::Failed { attempt, .. } = failed else { panic!("{failed}") };
     assert_eq!(attempt, 3);
-    let there = b.house.dispatcher.list(CONTEXT, &Default::default(), None, 10).await.unwrap().jobs;
+    let there = b.house.dispatcher.jobs().list(CONTEXT, &Default::default(), None, 10).await.unwrap().jobs;
     assert_eq!(there.len(), 3);
 }
 
@@ -86,7 +86,7 @@ async fn a_job_goes_over_mycelium_by_either_of_its_interfaces() {
         for n in 0..5 {
             assert_eq!(run(&a, to(runner, &format!("{n} + 1"))).await.unwrap(), (n + 1).to_string());
         }
-        let jobs = b.house.dispatcher.list(CONTEXT, &Default::default(), None, 100).await.unwrap().jobs;
+        let jobs = b.house.dispatcher.jobs().list(CONTEXT, &Default::default(), None, 100).await.unwrap().jobs;
         assert_eq!(jobs.len(), 6, "each ran once");
     }
 }
@@ -111,7 +111,7 @@ async fn who_asks_why_a_job_has_not_ended_is_told_where_it_is_and_what_keeps_it(
     let a = Town::open(&one, Plan::new(0)).await;
     let told = async |job: &hero::model::JobId, what: &str| {
         until("it is told", || async {
-            let told = a.house.dispatcher.explain(CONTEXT, job).await.unwrap().message;
+            let told = a.house.dispatcher.jobs().explain(CONTEXT, job).await.unwrap().message;
             told.contains(what).then_some(told)
         })
         .await
@@ -145,7 +145,7 @@ async fn a_job_without_a_result_in_time_has_timed_out_and_a_late_result_changes_
     let Error::Failed { error, job_id, .. } = failed else { panic!("{failed}") };
     assert_eq!((error.kind, error.message.contains("timeout_result")), (ErrorKind::Timeout, true), "{error:?}");
     is_late(&a, &two).await;
-    assert_eq!(a.house.dispatcher.status(CONTEXT, &job_id).await.unwrap(), hero::model::Status::Error);
+    assert_eq!(a.house.dispatcher.jobs().status(CONTEXT, &job_id).await.unwrap(), hero::model::Status::Error);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -158,8 +158,8 @@ async fn a_job_that_is_stopped_while_it_is_away_ends_at_once_and_a_late_result_c
     let job = a.house.start(JobSpec { retries: 3, ..to(runner, "1") }).await;
     let key = MessageKey { caller_id: 0, message_id: 1 };
     until("it is away", || async { a.hash(&key.to_string()).await.get("receiver_key").map(drop) }).await;
-    assert_eq!(a.house.dispatcher.stop(CONTEXT, &job).await.unwrap(), hero::model::Status::Error);
-    let ended = a.house.dispatcher.wait(CONTEXT, &job, PATIENCE).await.unwrap_err();
+    assert_eq!(a.house.dispatcher.jobs().stop(CONTEXT, &job).await.unwrap(), hero::model::Status::Error);
+    let ended = a.house.dispatcher.jobs().wait(CONTEXT, &job, PATIENCE).await.unwrap_err();
     let Error::Failed { error, .. } = ended else { panic!("{ended}") };
     assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Stopped, "stopped_by_request"));
     let left: i64 = a.redis().run(&["EXISTS", "hero:q:leases", "hero:q:messages"]).await;
@@ -265,7 +265,7 @@ async fn runners_that_have_no_jobs_cost_next_to_nothing_however_many_they_are_an
         assert_eq!(run(&town, to(RunnerId(runner), "40 + 2")).await.unwrap(), "42", "{runner}");
     }
     // What another program pushes is found, too, by the second name of the queue as well.
-    let job = town.house.dispatcher.create(to(RunnerId(7), "1")).await.unwrap();
+    let job = town.house.dispatcher.jobs().create(to(RunnerId(7), "1")).await.unwrap();
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{job}"), "status", "dispatched"]).await;
     let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis:group:runner7:prio:1", job.as_str()]).await;
     town.house.is(&job, hero::model::Status::Finished).await;

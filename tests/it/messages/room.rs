@@ -43,7 +43,7 @@ async fn jobs_that_are_away_take_no_room_of_those_that_run_here() {
     let more = start_for(&house, &runner).await;
     assert_eq!(send(&house, &runner).await, 1);
     house.is(&more, Status::Started).await;
-    house.dispatcher.stop(CONTEXT, &long).await.unwrap();
+    house.dispatcher.jobs().stop(CONTEXT, &long).await.unwrap();
     house.is(&next, Status::Finished).await;
     house.close().await;
 }
@@ -91,7 +91,7 @@ async fn a_runner_that_answers_nothing_leaves_room_for_the_jobs_of_others() {
     }
     assert_eq!((send(&house, &one).await, send(&house, &other).await), (0, 3));
     // Each end makes room for one: a stop, and what somebody put there that is no message with a job.
-    house.dispatcher.stop(CONTEXT, &away[0]).await.unwrap();
+    house.dispatcher.jobs().stop(CONTEXT, &away[0]).await.unwrap();
     assert_eq!((send(&house, &one).await, send(&house, &one).await), (1, 0));
     let message = message_of(&house, &waiting[0]).await;
     assert!(house.store.messages().settle("me", message, &Settled::Stored(None)).await.unwrap());
@@ -121,7 +121,7 @@ async fn stop_one(house: &House, runner: &Runner) -> MessageKey {
     assert_eq!(send(house, runner).await, 1);
     let message = message_of(house, &job).await;
     assert!(house.store.messages().settle("me", message, &Settled::Stored(None)).await.unwrap());
-    house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+    house.dispatcher.jobs().stop(CONTEXT, &job).await.unwrap();
     message
 }
 

@@ -20,7 +20,7 @@ async fn start_long(a: &Town, b: &Town, runner: RunnerId) -> (JobId, JobId) {
     let job = JobSpec { group: Some(runner.group()), timeout: Seconds::new(600.0), ..spec(LONG) };
     let here = a.house.start(job).await;
     let there = until("it runs there", || async {
-        let page = b.house.dispatcher.list(CONTEXT, &Default::default(), None, 10).await.unwrap();
+        let page = b.house.dispatcher.jobs().list(CONTEXT, &Default::default(), None, 10).await.unwrap();
         page.jobs.into_iter().find(|job| job.status == Status::Started).map(|job| job.job_id)
     })
     .await;
@@ -45,7 +45,7 @@ async fn a_script_elsewhere_ends_when_its_job_is_stopped_here() {
     let a = Town::open(&one, Plan::new(0)).await;
     let runner = a.runner_in(&b).await;
     let (here, there) = start_long(&a, &b, runner).await;
-    a.house.dispatcher.stop(CONTEXT, &here).await.unwrap();
+    a.house.dispatcher.jobs().stop(CONTEXT, &here).await.unwrap();
     assert_stopped(&a, &here).await;
     assert_stopped(&b, &there).await;
     logs(&a, "message:0:1", "the other side knows that its job was stopped").await;
@@ -57,7 +57,8 @@ async fn a_script_elsewhere_ends_when_its_job_is_stopped_here() {
     let left: i64 = b.redis().run(&["EXISTS", "hero:q:answers", "message:0:2"]).await;
     assert_eq!(left, 0);
     // The actor there is free for what comes next.
-    let next = a.house.dispatcher.run_and_wait(JobSpec { group: Some(runner.group()), ..spec("40 + 2") }, crate::support::PATIENCE).await;
+    let next =
+        a.house.dispatcher.jobs().run_and_wait(JobSpec { group: Some(runner.group()), ..spec("40 + 2") }, crate::support::PATIENCE).await;
     assert_eq!(next.unwrap().output, "42");
 }
 
@@ -74,7 +75,7 @@ async fn a_stop_goes_over_mycelium_by_either_of_its_interfaces() {
         let (job, its) = start_long(&a, &b, runner).await;
         // Receipts that get lost, and stops that come twice, change nothing.
         network.disturb(true);
-        a.house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+        a.house.dispatcher.jobs().stop(CONTEXT, &job).await.unwrap();
         assert_stopped(&b, &its).await;
         logs(&a, "message:0:1", "the other side knows").await;
     }
@@ -103,7 +104,7 @@ async fn a_job_that_waits_elsewhere_ends_at_once_when_it_is_stopped_here() {
     let runner = a.runner_in(&b).await;
     let job = a.house.start(JobSpec { group: Some(runner.group()), ..spec("1") }).await;
     let name = until("the job", || async { b.redis().run::<Option<String>>(&["LINDEX", "queue:osis", "0"]).await }).await;
-    a.house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+    a.house.dispatcher.jobs().stop(CONTEXT, &job).await.unwrap();
     logs(&a, "message:0:1", "the other side knows").await;
     let ended = b.hash(&name).await;
     assert_eq!((ended["status"].as_str(), ended["result"].as_str()), ("error", r#"{"error":"stopped"}"#));
@@ -137,7 +138,7 @@ fn with_a_job(key: &NodeKey, to: &NodeKey, nonce: &str, script: &str) -> Envelop
 /// The job that runs in a town.
 async fn running(town: &Town) -> JobId {
     until("it runs", || async {
-        let page = town.house.dispatcher.list(CONTEXT, &Default::default(), None, 10).await.unwrap();
+        let page = town.house.dispatcher.jobs().list(CONTEXT, &Default::default(), None, 10).await.unwrap();
         page.jobs.into_iter().find(|job| job.status == Status::Started).map(|job| job.job_id)
     })
     .await
@@ -180,10 +181,10 @@ async fn a_stop_leaves_a_job_alone_that_was_answered_and_that_somebody_runs_agai
     let (bus, sent) = (boxes(&town, &one).await, with_a_job(&one, &two, "a", LONG));
     assert!(deliver(&bus, &sent).await.is_stored());
     let job = running(&town).await;
-    town.house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+    town.house.dispatcher.jobs().stop(CONTEXT, &job).await.unwrap();
     assert_stopped(&town, &job).await;
     is_answered(&town, "job:12:2001").await;
-    town.house.dispatcher.retry(CONTEXT, &job).await.unwrap();
+    town.house.dispatcher.jobs().retry(CONTEXT, &job).await.unwrap();
     assert_eq!(running(&town).await, job);
     assert!(deliver(&bus, &stop(&one, &sent)).await.is_stored());
     assert_untouched(&town, &job).await;
@@ -204,7 +205,7 @@ async fn a_stop_that_comes_again_stops_what_has_not_ended_and_not_what_runs_agai
     }
     town.house.store.jobs().stop(&job).await.unwrap();
     assert_stopped(&town, &job).await;
-    town.house.dispatcher.retry(CONTEXT, &job).await.unwrap();
+    town.house.dispatcher.jobs().retry(CONTEXT, &job).await.unwrap();
     let taken = town.house.store.messages().receive_stop(&stop).await.unwrap();
     assert_eq!(taken, StopReceived::Taken { is_news: false, jobs: Vec::new() });
 }

@@ -217,7 +217,7 @@ async fn rights_in_one_context_of_a_server_are_none_in_another() {
     // The job of a runner is for whoever created it.
     let job = |caller: &str| JobSpec { group: Some(runner.group()), caller_id: Some(caller.into()), ..spec("1") };
     for (caller, part) in [(identity.to_string(), format!("identity {identity} {needed}")), ("operator".into(), "it is of nobody".into())] {
-        let failed = town.house.dispatcher.run_and_wait(job(&caller), PATIENCE).await.unwrap_err();
+        let failed = town.house.dispatcher.jobs().run_and_wait(job(&caller), PATIENCE).await.unwrap_err();
         assert!(failed.to_string().contains(&part), "{failed}");
     }
     let left: Vec<String> = town.redis().run_in(1, &["KEYS", "message:*"]).await;

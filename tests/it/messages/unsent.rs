@@ -47,7 +47,7 @@ impl Quiet {
     /// The error of a job that has ended in one.
     async fn error_of(&self, id: &JobId) -> (ErrorKind, String) {
         self.house.is(id, Status::Error).await;
-        let error = self.house.dispatcher.job(CONTEXT, id).await.unwrap().error.unwrap();
+        let error = self.house.dispatcher.jobs().job(CONTEXT, id).await.unwrap().error.unwrap();
         (error.kind, error.message)
     }
 
@@ -76,7 +76,7 @@ async fn what_goes_out_is_acknowledged_by_the_other_side_alone() {
     quiet.house.store.messages().settle("me", chat, &Settled::Later(Duration::from_secs(9))).await.unwrap();
     assert!(matches!(quiet.messages.acknowledge(CONTEXT, chat).await, Err(Error::GoesOut { .. })));
     quiet.messages.delete(CONTEXT, chat).await.unwrap();
-    assert_eq!(quiet.house.dispatcher.status(CONTEXT, &id).await.unwrap(), Status::Started);
+    assert_eq!(quiet.house.dispatcher.jobs().status(CONTEXT, &id).await.unwrap(), Status::Started);
     let left: Vec<String> = quiet.house.redis.run(&["ZRANGE", "hero:q:unsent", "0", "-1"]).await;
     assert_eq!(left, [away.to_string()]);
 }
@@ -121,7 +121,7 @@ async fn what_another_program_says_of_a_message_ends_its_job_in_time() {
     quiet.pop().await;
     let _: i64 = quiet.house.redis.run(&["HSET", &key.to_string(), "status", "acknowledged"]).await;
     quiet.tend_after(76).await;
-    assert_eq!(quiet.house.dispatcher.status(CONTEXT, &id).await.unwrap(), Status::Started);
+    assert_eq!(quiet.house.dispatcher.jobs().status(CONTEXT, &id).await.unwrap(), Status::Started);
     quiet.tend_after(61).await;
     assert_eq!(quiet.error_of(&id).await, (ErrorKind::Timeout, "no result came within 60 s (timeout_result)".to_owned()));
 }

@@ -89,7 +89,7 @@ async fn a_sweep_asks_little_of_jobs_that_go_on_and_sees_those_that_ended() {
     let mut waits = tokio::task::JoinSet::new();
     for _ in 0..WAITS {
         let dispatcher = dispatcher.clone();
-        waits.spawn(async move { dispatcher.run_and_wait(spec("1"), crate::support::PATIENCE).await });
+        waits.spawn(async move { dispatcher.jobs().run_and_wait(spec("1"), crate::support::PATIENCE).await });
     }
     let old = until("old waits", || async {
         let old = store.inbox().older_than(Duration::from_secs(1));
@@ -154,7 +154,7 @@ async fn indexes_and_counters_of_an_older_version_are_found() {
     // And what a foreign program makes of the list gives way.
     let _: () = house.redis.run(&["SET", "hero:meta:hours", "x"]).await;
     let found = || async {
-        let jobs = house.dispatcher.list(CONTEXT, &JobFilter::default(), None, 10).await.ok()?.jobs;
+        let jobs = house.dispatcher.jobs().list(CONTEXT, &JobFilter::default(), None, 10).await.ok()?.jobs;
         let counters = house.store.queues().counters().await.ok()?;
         (jobs.len() == 1 && counters.len() == 1).then_some(())
     };
@@ -172,7 +172,7 @@ async fn long_results_are_read_by_few_at_once() {
     let job: JobId = id.parse().unwrap();
     let ended = ["HSET", &format!("hero:job:{id}"), "status", "finished", "output_format", "json", "output", &output];
     let _: i64 = redis.run(&ended).await;
-    let looking = (0..WAITERS).map(|_| dispatcher.wait(CONTEXT, &job, Duration::from_secs(60)));
+    let looking = (0..WAITERS).map(|_| dispatcher.jobs().wait(CONTEXT, &job, Duration::from_secs(60)));
     for result in futures_util::future::join_all(looking).await {
         assert_eq!(result.unwrap().output.len(), output.len());
     }

@@ -31,7 +31,7 @@ async fn a_result_with_json_in_texts_in_each_other_harms_nobody() {
     let script = format!("#{{ \"{MARK}\": args }}");
     let job = JobSpec { args: Some(text.clone().into()), ..spec(&script) };
     let id = house.start(job).await;
-    let result = house.dispatcher.wait(CONTEXT, &id, PATIENCE).await.unwrap();
+    let result = house.dispatcher.jobs().wait(CONTEXT, &id, PATIENCE).await.unwrap();
     let expected = format!(r#"{{"{MARK}":{}}}"#, Json::from(text).as_str());
     assert_eq!((result.value.unwrap().as_str(), result.output.as_str()), (expected.as_str(), expected.as_str()));
     assert_eq!(client.ok("get_status", json!([id])).await, "finished");

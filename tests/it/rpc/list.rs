@@ -199,7 +199,7 @@ async fn lists_at_once_are_few_and_who_gets_no_place_is_told() {
     // The wire lets even fewer come so far.
     let list = || {
         let dispatcher = house.dispatcher.clone();
-        tokio::spawn(async move { dispatcher.list(crate::support::CONTEXT, &Default::default(), None, 10).await })
+        tokio::spawn(async move { dispatcher.jobs().list(crate::support::CONTEXT, &Default::default(), None, 10).await })
     };
     house.redis.halt(true);
     let lists: Vec<_> = (0..6).map(|_| list()).collect();

@@ -159,9 +159,9 @@ async fn a_wait_of_zero_looks_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endless_wait_gives_the_result() {
     let (house, _server, _client) = open(1).await;
-    let result = house.dispatcher.run_and_wait(crate::support::spec("40 + 2"), Duration::MAX).await.unwrap();
+    let result = house.dispatcher.jobs().run_and_wait(crate::support::spec("40 + 2"), Duration::MAX).await.unwrap();
     assert_eq!(result.output, "42");
-    assert_eq!(house.dispatcher.wait(crate::support::CONTEXT, &result.job_id, Duration::MAX).await.unwrap(), result);
+    assert_eq!(house.dispatcher.jobs().wait(crate::support::CONTEXT, &result.job_id, Duration::MAX).await.unwrap(), result);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -186,7 +186,7 @@ async fn a_sweep_before_the_job_is_stored_does_not_end_the_wait() {
     let id = hero::model::JobId::random();
     let mut spec = crate::support::spec("40 + 2");
     spec.job_id = Some(id.clone());
-    let caller = tokio::spawn(async move { dispatcher.run_and_wait(spec, crate::support::PATIENCE).await });
+    let caller = tokio::spawn(async move { dispatcher.jobs().run_and_wait(spec, crate::support::PATIENCE).await });
     until("a waiter", || async { store.inbox().awaits(&id).then_some(()) }).await;
     store.inbox().deliver(&id, &hero::store::JobView::Missing, store.inbox().audience());
     let _: () = house.redis.run(&["CLIENT", "UNPAUSE"]).await;
@@ -230,10 +230,10 @@ async fn a_look_from_before_a_retry_does_not_end_a_wait_from_after_it() {
     end(hero::store::AttemptEnd::Failed { error, retry_in: Duration::ZERO }).await;
     // A sweep has looked, and before it says so the job is to run again and somebody waits for that.
     let (audience, look) = (store.inbox().audience(), store.jobs().look(&id).await.unwrap());
-    dispatcher.retry(crate::support::CONTEXT, &id).await.unwrap();
+    dispatcher.jobs().retry(crate::support::CONTEXT, &id).await.unwrap();
     let waiting = tokio::spawn({
         let (dispatcher, id) = (dispatcher.clone(), id.clone());
-        async move { dispatcher.wait(crate::support::CONTEXT, &id, crate::support::PATIENCE).await }
+        async move { dispatcher.jobs().wait(crate::support::CONTEXT, &id, crate::support::PATIENCE).await }
     });
     until("the wait", || async { store.inbox().awaits(&id).then_some(()) }).await;
     assert!(store.inbox().deliver(&id, &look, audience), "it waits on");

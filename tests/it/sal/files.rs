@@ -242,10 +242,10 @@ async fn without_processes_there_are_files_alone() {
     let mut house = house;
     let settings = sal_settings(&house, resources);
     house.hire(settings).await;
-    let result = house.dispatcher.run_and_wait(job("file_write(\"a\", \"x\"); file_read(\"a\")"), PATIENCE).await.unwrap();
+    let result = house.dispatcher.jobs().run_and_wait(job("file_write(\"a\", \"x\"); file_read(\"a\")"), PATIENCE).await.unwrap();
     assert_eq!(result.output, "x");
     let id = house.start(job("which(\"sh\")")).await;
-    let error = house.dispatcher.wait(CONTEXT, &id, PATIENCE).await.unwrap_err();
+    let error = house.dispatcher.jobs().wait(CONTEXT, &id, PATIENCE).await.unwrap_err();
     assert!(error.to_string().contains("which is for pools and contexts with the grant process"), "{error}");
     house.close().await;
 }

@@ -62,7 +62,7 @@ async fn the_home_of_a_job_that_runs_is_seen_by_no_other() {
     // It is locked, so nobody takes it for one that was left.
     files(&ground).remove_left();
     assert!(homes(&ground).iter().any(|there| home.starts_with(there.to_str().unwrap())), "{home}");
-    ground.house.dispatcher.stop(CONTEXT, &first).await.unwrap();
+    ground.house.dispatcher.jobs().stop(CONTEXT, &first).await.unwrap();
     ground.house.is(&first, Status::Error).await;
     until("the end of all homes", || async { homes(&ground).is_empty().then_some(()) }).await;
     ground.close().await;

@@ -78,7 +78,7 @@ impl Ground {
     }
 
     pub async fn run(&self, script: &str) -> Result<JobResult, Error> {
-        self.house.dispatcher.run_and_wait(job(script), PATIENCE).await
+        self.house.dispatcher.jobs().run_and_wait(job(script), PATIENCE).await
     }
 
     /// Returns the result of a script.
@@ -110,9 +110,9 @@ impl Ground {
         let id = self.house.start(job(&format!("print(\"begun\"); {script}"))).await;
         until(&format!("{script} runs"), || async { logged(self, &id).await.iter().any(|line| line == "begun").then_some(()) }).await;
         begun(&id).await;
-        self.house.dispatcher.stop(CONTEXT, &id).await.unwrap();
+        self.house.dispatcher.jobs().stop(CONTEXT, &id).await.unwrap();
         self.house.is(&id, Status::Error).await;
-        let job = self.house.dispatcher.job(CONTEXT, &id).await.unwrap();
+        let job = self.house.dispatcher.jobs().job(CONTEXT, &id).await.unwrap();
         assert_eq!(job.error.unwrap().kind, ErrorKind::Stopped, "{script}");
         job.usage.unwrap().operations > 0
     }

@@ -158,7 +158,7 @@ async fn a_script_that_waits_for_a_server_obeys_a_stop_and_its_timeout() {
             ground.stop(&script, asked).await;
             let timeout = Some(std::time::Duration::from_millis(300).into());
             let spec = hero::model::JobSpec { timeout, ..job(&script) };
-            let error = ground.house.dispatcher.run_and_wait(spec, PATIENCE).await.unwrap_err();
+            let error = ground.house.dispatcher.jobs().run_and_wait(spec, PATIENCE).await.unwrap_err();
             assert!(error.to_string().contains("timeout"), "{error}");
         }
     }

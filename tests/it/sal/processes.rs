@@ -78,7 +78,7 @@ async fn a_command_has_the_variables_of_its_job_and_no_others() {
         env_vars: [("CUSTOMER".to_owned(), "ada".to_owned())].into(),
         ..job("run_silent(\"env | sort; echo $HERO_JOB_ID\").stdout")
     };
-    let result = ground.house.dispatcher.run_and_wait(spec, crate::support::PATIENCE).await.unwrap();
+    let result = ground.house.dispatcher.jobs().run_and_wait(spec, crate::support::PATIENCE).await.unwrap();
     let names: Vec<&str> = result.output.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
     let expected = [
         "CUSTOMER",
@@ -98,8 +98,9 @@ async fn a_command_has_the_variables_of_its_job_and_no_others() {
     assert_eq!(result.output.lines().next_back().unwrap(), result.job_id.as_str());
     // What no process can be given is told where one is to have it.
     let with_zero = |script: &str| JobSpec { env_vars: [("CUSTOMER".to_owned(), "a\0da".to_owned())].into(), ..job(script) };
-    assert_eq!(ground.house.dispatcher.run_and_wait(with_zero("40 + 2"), crate::support::PATIENCE).await.unwrap().output, "42");
-    let error = ground.house.dispatcher.run_and_wait(with_zero("run(\"true\").execute()"), crate::support::PATIENCE).await.unwrap_err();
+    assert_eq!(ground.house.dispatcher.jobs().run_and_wait(with_zero("40 + 2"), crate::support::PATIENCE).await.unwrap().output, "42");
+    let error =
+        ground.house.dispatcher.jobs().run_and_wait(with_zero("run(\"true\").execute()"), crate::support::PATIENCE).await.unwrap_err();
     assert!(error.to_string().contains("env_vars: the value of \"CUSTOMER\" has a zero byte in it"), "{error}");
     ground.close().await;
 }
@@ -177,7 +178,7 @@ async fn no_process_outlives_a_job_that_is_stopped_or_runs_out_of_time() {
     let timeout = Some(std::time::Duration::from_millis(700).into());
     let id = ground.house.start(JobSpec { timeout, ..job(&format!("run(\"setsid {one} & {one}\").execute()")) }).await;
     ground.house.is(&id, Status::Error).await;
-    let ended = ground.house.dispatcher.job(CONTEXT, &id).await.unwrap();
+    let ended = ground.house.dispatcher.jobs().job(CONTEXT, &id).await.unwrap();
     assert_eq!(ended.error.unwrap().kind, hero::model::ErrorKind::Timeout);
     gone(&one).await;
     ground.close().await;

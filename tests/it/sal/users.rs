@@ -21,7 +21,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 async fn usage(ground: &Ground, id: &JobId) -> Usage {
-    ground.house.dispatcher.job(CONTEXT, id).await.unwrap().usage.unwrap()
+    ground.house.dispatcher.jobs().job(CONTEXT, id).await.unwrap().usage.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -169,13 +169,13 @@ async fn what_commands_used_is_known_when_their_job_is_stopped_or_out_of_time() 
     let script = format!("run({:?}).execute()", work("open F, q(>done); sleep 600"));
     let id = ground.house.start(job(&script)).await;
     until("the work is done", || async { ground.directory().join("done").exists().then_some(()) }).await;
-    ground.house.dispatcher.stop(CONTEXT, &id).await.unwrap();
+    ground.house.dispatcher.jobs().stop(CONTEXT, &id).await.unwrap();
     ground.house.is(&id, Status::Error).await;
     assert!(usage(&ground, &id).await.cpu_us >= whole.cpu_us / 3, "{:?}, alone {whole:?}", usage(&ground, &id).await);
     let late = JobSpec { timeout: Some(Seconds::new(8.0).unwrap()), ..job(&script) };
     let id = ground.house.start(late).await;
     ground.house.is(&id, Status::Error).await;
-    let error = ground.house.dispatcher.job(CONTEXT, &id).await.unwrap().error.unwrap();
+    let error = ground.house.dispatcher.jobs().job(CONTEXT, &id).await.unwrap().error.unwrap();
     assert_eq!(error.kind, ErrorKind::Timeout);
     assert!(usage(&ground, &id).await.cpu_us >= whole.cpu_us / 3, "{:?}, alone {whole:?}", usage(&ground, &id).await);
     ground.close().await;

@@ -92,17 +92,18 @@ impl House {
     }
 
     pub async fn run(&self, script: &str) -> Result<JobResult, Error> {
-        self.dispatcher.run_and_wait(spec(script), PATIENCE).await
+        self.dispatcher.jobs().run_and_wait(spec(script), PATIENCE).await
     }
 
     pub async fn start(&self, spec: JobSpec) -> JobId {
-        let id = self.dispatcher.create(spec).await.unwrap();
-        self.dispatcher.start(CONTEXT, &id).await.unwrap();
+        let id = self.dispatcher.jobs().create(spec).await.unwrap();
+        self.dispatcher.jobs().start(CONTEXT, &id).await.unwrap();
         id
     }
 
     pub async fn is(&self, id: &JobId, status: Status) {
-        until(&format!("{id} is {status}"), || async { (self.dispatcher.status(CONTEXT, id).await.ok()? == status).then_some(()) }).await;
+        until(&format!("{id} is {status}"), || async { (self.dispatcher.jobs().status(CONTEXT, id).await.ok()? == status).then_some(()) })
+            .await;
     }
 
     pub async fn close(self) {

@@ -107,7 +107,7 @@ impl Flows {
             let of_job = |error| Error::Job { name: (*name).to_owned(), error: Box::new(error) };
             let script_type = script_type(name, of_flow, &types)?;
             let job = job_spec(spec, name, of_flow, script_type, prerequisites, id);
-            let mut job = self.dispatcher.prepare(job).await.map_err(of_job)?;
+            let mut job = self.dispatcher.jobs().prepare(job).await.map_err(of_job)?;
             // The id is new, so no other job can have it.
             job.spec.job_id = None;
             members.push(NewFlowJob {
@@ -157,7 +157,7 @@ impl Flows {
                 },
                 error => Error::Dispatch(error),
             };
-            self.dispatcher.store_together(spec.context_id, &std::mem::take(&mut some)).await.map_err(of_job)?;
+            self.dispatcher.jobs().store_together(spec.context_id, &std::mem::take(&mut some)).await.map_err(of_job)?;
             (relations, bytes, stored) = (0, 0, stored + many);
         }
         Ok(())

@@ -97,7 +97,7 @@ impl Flows {
     async fn await_one(&self, context: ContextId, jobs: &mut Vec<JobId>, deadline: Instant) -> Result<bool, Error> {
         let Some(job) = jobs.last() else { return Ok(false) };
         let wait = deadline.saturating_duration_since(Instant::now());
-        match self.dispatcher.wait_until_end(context, job, wait).await {
+        match self.dispatcher.jobs().wait_until_end(context, job, wait).await {
             Ok(_) | Err(dispatch::Error::Failed { .. } | dispatch::Error::NotFound(_)) => {
                 jobs.pop();
                 Ok(true)

@@ -125,9 +125,9 @@ impl CallingJob {
     async fn of_jobs(&self, call: JobCall) -> Result<Json, Error> {
         Ok(match call {
             JobCall::Spawn { spec, as_continuation } => self.spawn(&spec, as_continuation).await?.as_str().into(),
-            JobCall::Inputs => written(&self.retry.run(|| self.dispatcher.inputs(self.context, &self.job)).await?)?,
+            JobCall::Inputs => written(&self.retry.run(|| self.dispatcher.jobs().inputs(self.context, &self.job)).await?)?,
             JobCall::Occurrence => {
-                let occurrence = self.retry.run(|| self.dispatcher.occurrence(self.context, &self.job)).await?;
+                let occurrence = self.retry.run(|| self.dispatcher.jobs().occurrence(self.context, &self.job)).await?;
                 occurrence.map_or(Value::Null, Value::from).into()
             }
         })

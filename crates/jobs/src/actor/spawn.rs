@@ -75,9 +75,9 @@ impl CallingJob {
             // job.
             let given = before.clone().filter(|_| spec.idempotency_key.is_none());
             let spec = JobSpec { job_id: given.or_else(|| spec.job_id.clone()), ..spec.clone() };
-            match Box::pin(self.dispatcher.run(spec)).await {
+            match Box::pin(self.dispatcher.jobs().run(spec)).await {
                 Err(Error::Exists { job_id, status }) if before.as_ref() == Some(&job_id) => {
-                    let job = self.dispatcher.job(self.context, &job_id).await?;
+                    let job = self.dispatcher.jobs().job(self.context, &job_id).await?;
                     let is_own = [&job.parent_id, &job.predecessor_id].into_iter().flatten().any(|id| *id == self.job);
                     if is_own && job.created_at.is_some_and(|at| at >= began) { Ok(job_id) } else { Err(Error::Exists { job_id, status }) }
                 }
@@ -102,7 +102,7 @@ impl CallingJob {
         }
         let nobody = |caller: &str| matches!(caller, "" | JobSpec::ANONYMOUS);
         let is_own = |owner: &String| *owner == self.caller || (nobody(owner) && nobody(&self.caller));
-        if self.retry.run(|| self.dispatcher.owners(self.context, &others)).await?.iter().flatten().all(is_own) {
+        if self.retry.run(|| self.dispatcher.jobs().owners(self.context, &others)).await?.iter().flatten().all(is_own) {
             return Ok(());
         }
         Err(Error::Invalid { param: "job", message: "names a job of another caller than that of the job that creates it".to_owned() })
@@ -110,12 +110,12 @@ impl CallingJob {
 
     /// Retries a child that an earlier attempt created, and that was given up because that attempt failed.
     async fn try_again(&self, id: &JobId) -> Result<(), Error> {
-        let job = self.retry.run(|| self.dispatcher.job(self.context, id)).await?;
+        let job = self.retry.run(|| self.dispatcher.jobs().job(self.context, id)).await?;
         let given_up = job.status == Status::Error && job.error.is_some_and(|error| error.kind == ErrorKind::Prerequisite);
         if !given_up {
             return Ok(());
         }
-        match self.retry.run(|| Box::pin(self.dispatcher.retry(self.context, id))).await {
+        match self.retry.run(|| Box::pin(self.dispatcher.jobs().retry(self.context, id))).await {
             Ok(_) | Err(Error::State { .. }) => Ok(()),
             Err(error) => Err(error),
         }

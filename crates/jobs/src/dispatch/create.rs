@@ -1,7 +1,8 @@
 use std::collections::{HashMap, HashSet};
 
+use super::Error;
 use super::error::RETRY_AFTER;
-use super::{Dispatcher, Error};
+use super::views::JobCalls;
 use hero_model::{ContextId, JobId, JobSpec, ScriptType, Status};
 use hero_store::{Created, NewJob, Store, Weight};
 
@@ -26,9 +27,9 @@ pub(super) struct Stored {
     pub(super) earlier: bool,
 }
 
-impl Dispatcher {
-    /// Stores a job; [`Dispatcher::start`] starts it. The same idempotency key returns the same job.
-    pub async fn create(&self, spec: JobSpec) -> Result<JobId, Error> {
+impl JobCalls<'_> {
+    /// Stores a job; [`Self::start`] starts it. The same idempotency key returns the same job.
+    pub async fn create(self, spec: JobSpec) -> Result<JobId, Error> {
         let job = self.complete(spec).await?;
         self.store_job(job).await.map(|stored| stored.id)
     }
@@ -38,17 +39,17 @@ impl Dispatcher {
     /// All are of one context. One step in Redis decides that all of them exist. Many jobs move to their places after
     /// that step, some at a time, so that others may see a part of them for some milliseconds; all are there before
     /// this returns.
-    pub async fn create_many(&self, specs: Vec<JobSpec>) -> Result<Vec<JobId>, Error> {
+    pub async fn create_many(self, specs: Vec<JobSpec>) -> Result<Vec<JobId>, Error> {
         self.store_many(specs, false).await
     }
 
     /// Stores all of these jobs and starts them, or none if one of them is refused. One call to Redis does so, which bounds
     /// their number and size ([`NewJob::fit_at_once`]).
-    pub async fn run_many(&self, specs: Vec<JobSpec>) -> Result<Vec<JobId>, Error> {
+    pub async fn run_many(self, specs: Vec<JobSpec>) -> Result<Vec<JobId>, Error> {
         self.store_many(specs, true).await
     }
 
-    async fn store_many(&self, specs: Vec<JobSpec>, start: bool) -> Result<Vec<JobId>, Error> {
+    async fn store_many(self, specs: Vec<JobSpec>, start: bool) -> Result<Vec<JobId>, Error> {
         let Some(context) = specs.first().map(|spec| spec.context_id) else { return Ok(Vec::new()) };
         if specs.len() > MOST_JOBS {
             return Err(Error::invalid("jobs", format!("has {} entries; at most {MOST_JOBS} jobs can be created together", specs.len())));
@@ -106,8 +107,8 @@ impl Dispatcher {
 
     /// Stores all of these jobs, or none if one of them is refused.
     #[doc(hidden)]
-    pub async fn store_together(&self, context: ContextId, jobs: &[NewJob]) -> Result<Vec<JobId>, Error> {
-        let store = self.contexts().store(context).await?;
+    pub async fn store_together(self, context: ContextId, jobs: &[NewJob]) -> Result<Vec<JobId>, Error> {
+        let store = self.0.contexts().store(context).await?;
         let answers = store.jobs().create_all_or_none(jobs).await?;
         // The entry that was refused says why none was stored; `None` only says that another one was.
         if let Some(index) = answers.iter().position(|answer| !answer.is_stored() && *answer != Created::None) {
@@ -130,7 +131,7 @@ impl Dispatcher {
     }
 
     /// Stores a job, if it is admitted.
-    pub(super) async fn store_job(&self, job: NewJob) -> Result<Stored, Error> {
+    pub(super) async fn store_job(self, job: NewJob) -> Result<Stored, Error> {
         let keyed = job.spec.idempotency_key.is_some().then(|| job.clone());
         match (self.store_new(job).await, keyed) {
             (Err(refused), Some(keyed)) => {
@@ -143,18 +144,18 @@ impl Dispatcher {
 
     /// Returns what earlier calls with the same idempotency keys created, or reused a key for, if all keys are known: a
     /// call that is repeated is not refused for what has changed since.
-    async fn created_before(&self, jobs: &[NewJob], refused: Error) -> Result<Vec<Result<Stored, Error>>, Error> {
+    async fn created_before(self, jobs: &[NewJob], refused: Error) -> Result<Vec<Result<Stored, Error>>, Error> {
         let Some(first) = jobs.first().filter(|_| refused.precedes_key()) else { return Err(refused) };
-        let store = self.contexts().store(first.spec.context_id).await?;
+        let store = self.0.contexts().store(first.spec.context_id).await?;
         let Ok(found) = store.jobs().find_keyed(jobs).await else { return Err(refused) };
         let found: Option<Vec<Created>> = found.into_iter().collect();
         let Some(found) = found.filter(|found| found.len() == jobs.len()) else { return Err(refused) };
         Ok(found.into_iter().zip(jobs).map(|(found, job)| outcome(job.id.clone(), &job.spec.script_type, found)).collect())
     }
 
-    async fn store_new(&self, job: NewJob) -> Result<Stored, Error> {
+    async fn store_new(self, job: NewJob) -> Result<Stored, Error> {
         self.admit(&job).await?;
-        let (store, id, script_type) = (self.contexts().store(job.spec.context_id).await?, job.id.clone(), job.spec.script_type.clone());
+        let (store, id, script_type) = (self.0.contexts().store(job.spec.context_id).await?, job.id.clone(), job.spec.script_type.clone());
         let created = store.jobs().create(job).await.map_err(Error::of_job(&id))?;
         let stored = outcome(id, &script_type, created)?;
         if !stored.earlier {

@@ -1,6 +1,7 @@
 use std::time::Instant;
 
-use super::{Dispatcher, Error};
+use super::Error;
+use super::views::JobCalls;
 use hero_model::{
     ContextId, ErrorKind, Explanation, Job, JobError, JobId, MessageStatus, Queue, Reason, RunnerId, Status, Target, Timestamp, WaitsFor,
     excerpt,
@@ -42,23 +43,23 @@ const FIELDS: [&str; 22] = [
     "progress",
 ];
 
-impl Dispatcher {
+impl JobCalls<'_> {
     /// Explains why a job has not ended, or how it did: a word, a sentence for people, and the facts.
-    pub async fn explain(&self, context: ContextId, id: &JobId) -> Result<Explanation, Error> {
+    pub async fn explain(self, context: ContextId, id: &JobId) -> Result<Explanation, Error> {
         let job = self.part(context, id, &FIELDS, MAX_LIST_BYTES).await?;
-        let (explained, store) = (self.explained_of(context, &job, None).await?, self.contexts().store(context).await?);
+        let (explained, store) = (self.explained_of(context, &job, None).await?, self.0.contexts().store(context).await?);
         let attempts = store.jobs().attempts(&job).await.map_err(|error| Error::store(error, Some(id)))?;
         Ok(Explanation { attempts, ..explained })
     }
 
     /// Explains the same for a waiter that waits since `since`. It is cheap, because many waits can time out together:
     /// they share one list of actors, and the position in the queue is left out.
-    pub(super) async fn explained(&self, context: ContextId, id: &JobId, since: Option<Instant>) -> Result<Explanation, Error> {
+    pub(super) async fn explained(self, context: ContextId, id: &JobId, since: Option<Instant>) -> Result<Explanation, Error> {
         let job = self.part(context, id, &FIELDS, MAX_LIST_BYTES).await?;
         self.explained_of(context, &job, since).await
     }
 
-    async fn explained_of(&self, context: ContextId, job: &Job, since: Option<Instant>) -> Result<Explanation, Error> {
+    async fn explained_of(self, context: ContextId, job: &Job, since: Option<Instant>) -> Result<Explanation, Error> {
         let id = &job.job_id;
         let because = |reason, message: String| Explanation::new(id.clone(), job.status, reason, message);
         let at = |time: Option<Timestamp>, or: &str| time.map_or_else(|| or.to_owned(), |time| time.to_string());
@@ -66,7 +67,7 @@ impl Dispatcher {
             Status::Created => because(Reason::NotStarted, "it was never started; start_job starts it".into()),
             Status::Scheduled => {
                 let due_at =
-                    self.contexts().store(context).await?.jobs().due_at(id).await.map_err(|error| Error::store(error, Some(id)))?;
+                    self.0.contexts().store(context).await?.jobs().due_at(id).await.map_err(|error| Error::store(error, Some(id)))?;
                 let (reason, message) = match job.attempt {
                     0 => (Reason::DueLater, format!("it is due at {}", at(job.run_at.or(due_at), "a later time"))),
                     attempt => (
@@ -102,12 +103,12 @@ impl Dispatcher {
     }
 
     /// Explains a job that went to a runner elsewhere by a message. Returns `None` for other jobs.
-    async fn explain_away(&self, context: ContextId, job: &Job) -> Result<Option<String>, Error> {
+    async fn explain_away(self, context: ContextId, job: &Job) -> Result<Option<String>, Error> {
         let of_store = |error| Error::store(error, Some(&job.job_id));
         if !job.actor.as_deref().is_some_and(|actor| actor.contains(":runner")) {
             return Ok(None);
         }
-        let store = self.contexts().store(context).await?;
+        let store = self.0.contexts().store(context).await?;
         let Some(key) = store.messages().of_job(&job.job_id).await.map_err(of_store)? else { return Ok(None) };
         let Some(message) = store.messages().get(key).await.map_err(of_store)?.map(|stored| stored.shown) else { return Ok(None) };
         let to = message.address.as_ref().map_or_else(|| "its runner".to_owned(), ToString::to_string);
@@ -120,10 +121,11 @@ impl Dispatcher {
 
     /// Explains which relation blocks a job: its prerequisites first, then its parent, then its predecessor. With
     /// `looks`, descendants of that which have not ended are looked for.
-    async fn explain_waiting(&self, context: ContextId, job: &Job, looks: bool) -> Result<Explanation, Error> {
+    async fn explain_waiting(self, context: ContextId, job: &Job, looks: bool) -> Result<Explanation, Error> {
         let mut relatives = job.prerequisites.clone();
         relatives.extend(job.parent_id.iter().chain(&job.predecessor_id).cloned());
         let statuses = self
+            .0
             .contexts()
             .store(context)
             .await?
@@ -175,8 +177,8 @@ impl Dispatcher {
     }
 
     /// Returns descendants of an ended job that have not ended: some of the first generation that has any.
-    async fn open_descendants(&self, context: ContextId, ended: &JobId) -> Result<Vec<WaitsFor>, Error> {
-        let (store, mut parents) = (self.contexts().store(context).await?, vec![ended.clone()]);
+    async fn open_descendants(self, context: ContextId, ended: &JobId) -> Result<Vec<WaitsFor>, Error> {
+        let (store, mut parents) = (self.0.contexts().store(context).await?, vec![ended.clone()]);
         for _ in 0..GENERATIONS {
             let mut children = Vec::new();
             for parent in parents {
@@ -195,9 +197,10 @@ impl Dispatcher {
     }
 
     /// Explains a job that waits for a relative that was deleted before it released this job.
-    async fn deleted(&self, context: ContextId, job: &Job, others: &[JobId], statuses: &[Option<Status>]) -> Result<Option<String>, Error> {
+    async fn deleted(self, context: ContextId, job: &Job, others: &[JobId], statuses: &[Option<Status>]) -> Result<Option<String>, Error> {
         let gone: Vec<JobId> = others.iter().zip(statuses).filter(|(_, status)| status.is_none()).map(|(id, _)| id.clone()).collect();
         let waits = self
+            .0
             .contexts()
             .store(context)
             .await?
@@ -210,10 +213,10 @@ impl Dispatcher {
     }
 
     /// Explains a queue of a runner that nobody serves, because the runner has another script type, or is gone.
-    async fn wrong_runner(&self, context: ContextId, queue: &Queue) -> Result<Option<String>, Error> {
+    async fn wrong_runner(self, context: ContextId, queue: &Queue) -> Result<Option<String>, Error> {
         let (Target::Group(group) | Target::Instance(group, _)) = &queue.target else { return Ok(None) };
         let Some(number) = RunnerId::of_group(group) else { return Ok(None) };
-        let runner = self.contexts().store(context).await?.runners().get(number).await.map_err(|error| Error::store(error, None))?;
+        let runner = self.0.contexts().store(context).await?.runners().get(number).await.map_err(|error| Error::store(error, None))?;
         Ok(match runner {
             None => Some(format!("the job is for runner {number}, and context {context} has none with that number")),
             Some(runner) if runner.script_type != queue.script_type => {
@@ -223,8 +226,8 @@ impl Dispatcher {
         })
     }
 
-    async fn explain_queued(&self, context: ContextId, job: &Job, since: Option<Instant>) -> Result<Explanation, Error> {
-        let store = self.contexts().store(context).await?;
+    async fn explain_queued(self, context: ContextId, job: &Job, since: Option<Instant>) -> Result<Explanation, Error> {
+        let store = self.0.contexts().store(context).await?;
         let (script_type, failed) = (job.script_type.clone().unwrap_or_default(), |error| Error::store(error, Some(&job.job_id)));
         let target = Target::of(job.group.clone(), job.instance);
         let of = match &target {
@@ -243,7 +246,7 @@ impl Dispatcher {
         let (foreign, ours): (Vec<_>, Vec<_>) = actors.iter().filter(|actor| actor.takes_from(&queue)).partition(|actor| actor.foreign);
         let actors = foreign.len() + ours.len();
         let most = store.limits().running() as u64;
-        let turn = self.0.explain_waits.get().and_then(|explain| explain(context, &queue));
+        let turn = self.0.0.explain_waits.get().and_then(|explain| explain(context, &queue));
         let (reason, message) = if in_queue.paused {
             (Reason::Paused, format!("the queue of {of} is paused; resume_queue has it served again"))
         } else if let Some(why) = turn {
@@ -256,8 +259,13 @@ impl Dispatcher {
             let why = "take no more jobs, because they end, or their server does; it waits in its queue until others start";
             (Reason::Draining, format!("all actors of {of} {why}"))
         } else if actors == 0 {
-            let why =
-                self.0.settings.absent.get(&queue.script_type).map_or_else(String::new, |why| format!("; this server offers none: {why}"));
+            let why = self
+                .0
+                .0
+                .settings
+                .absent
+                .get(&queue.script_type)
+                .map_or_else(String::new, |why| format!("; this server offers none: {why}"));
             (Reason::NoLiveActor, format!("no live actor takes jobs of {of}; it waits in its queue until one starts{why}"))
         } else if most > 0 && in_queue.running >= most {
             (

@@ -3,6 +3,7 @@ use std::time::Duration;
 use futures_util::stream::{self, BoxStream, StreamExt, unfold};
 use futures_util::{Stream, future};
 
+use super::views::JobCalls;
 use super::{Dispatcher, Error};
 use hero_model::{ContextId, JobEvent, JobFilter, JobId};
 use hero_store::{self as store, Moment};
@@ -89,11 +90,13 @@ impl Dispatcher {
         };
         Ok(changes.ok_or_else(bad_cursor)?.map(followed_there).boxed())
     }
+}
 
+impl JobCalls<'_> {
     /// Returns the changes of one job after `cursor`, or the current state first. Ends when the job has ended or is
     /// gone.
-    pub async fn follow_job(
-        &self,
+    pub async fn follow(
+        self,
         context: ContextId,
         id: &JobId,
         cursor: Option<&str>,
@@ -101,9 +104,9 @@ impl Dispatcher {
         let state = self.current_state(context, id).await?;
         let all = match cursor {
             Some(cursor) if state.status.is_final() => futures_util::stream::iter(self.past(context, id, cursor, state).await?).boxed(),
-            Some(cursor) => only(id, self.changes(context, Some(cursor)).await?),
+            Some(cursor) => only(id, self.0.changes(context, Some(cursor)).await?),
             None => {
-                let changes = self.changes(context, Some(&state.cursor)).await?;
+                let changes = self.0.changes(context, Some(&state.cursor)).await?;
                 let first = future::ready(Ok(Followed::Item(state)));
                 futures_util::stream::once(first).chain(only(id, changes)).boxed()
             }
@@ -111,21 +114,21 @@ impl Dispatcher {
         Ok(self.until_the_end(context, id.clone(), all))
     }
 
-    async fn current_state(&self, context: ContextId, id: &JobId) -> Result<JobEvent, Error> {
-        let state = self.contexts().store(context).await?.jobs().current_state(id).await.map_err(Error::of_job(id))?;
+    async fn current_state(self, context: ContextId, id: &JobId) -> Result<JobEvent, Error> {
+        let state = self.0.contexts().store(context).await?.jobs().current_state(id).await.map_err(Error::of_job(id))?;
         state.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
     /// Returns the changes after `cursor` of a job that has ended. If the event of its end is gone, the current state
     /// replaces it.
     async fn past(
-        &self,
+        self,
         context: ContextId,
         id: &JobId,
         cursor: &str,
         state: JobEvent,
     ) -> Result<Vec<Result<Followed<JobEvent>, Error>>, Error> {
-        let changes = self.contexts().store(context).await?.events().replay(cursor).await.map_err(Error::of_job(id))?;
+        let changes = self.0.contexts().store(context).await?.events().replay(cursor).await.map_err(Error::of_job(id))?;
         let changes = changes.ok_or_else(bad_cursor)?.map(followed).boxed();
         let mut past: Vec<_> = only(id, changes).collect().await;
         let lagged = past.iter().any(|item| matches!(item, Ok(Followed::Lagged { .. })));
@@ -137,12 +140,12 @@ impl Dispatcher {
 
     /// Passes items on up to the end of the job, or until the job is gone.
     fn until_the_end(
-        &self,
+        self,
         context: ContextId,
         id: JobId,
         all: Changes,
     ) -> impl Stream<Item = Result<Followed<JobEvent>, Error>> + Send + use<> {
-        let dispatcher = self.clone();
+        let dispatcher = self.0.clone();
         unfold(Some((dispatcher, id, all)), move |rest| async move {
             let (dispatcher, id, mut all) = rest?;
             let item = loop {
@@ -150,7 +153,7 @@ impl Dispatcher {
                     Ok(item) => break item?,
                     // No event reports the deletion of a job.
                     Err(_) => {
-                        if let Err(Error::NotFound(_)) = dispatcher.current_state(context, &id).await {
+                        if let Err(Error::NotFound(_)) = dispatcher.jobs().current_state(context, &id).await {
                             return None;
                         }
                     }

@@ -1,4 +1,5 @@
-use super::{Dispatcher, Error};
+use super::Error;
+use super::views::JobCalls;
 use hero_model::{ContextId, Input, JobId};
 
 /// Maximum number of bytes of the outputs of all prerequisites together.
@@ -8,11 +9,11 @@ const MOST_BYTES: usize = 4 << 20;
 const SCHEDULE: &str = "schedule";
 const SLOT: &str = "slot";
 
-impl Dispatcher {
+impl JobCalls<'_> {
     /// Returns the outputs of a job's prerequisites, in their order. Fails if one of them is gone, because a result
     /// without it would be wrong.
-    pub async fn inputs(&self, context: ContextId, id: &JobId) -> Result<Vec<Input>, Error> {
-        let store = self.contexts().store(context).await?;
+    pub async fn inputs(self, context: ContextId, id: &JobId) -> Result<Vec<Input>, Error> {
+        let store = self.0.contexts().store(context).await?;
         // One that came by a message has them with it.
         if let Some(inputs) = store.messages().far_inputs(id).await.map_err(Error::of_job(id))? {
             return Ok(inputs);
@@ -28,7 +29,7 @@ impl Dispatcher {
     }
 
     /// Returns the time at which a job of a schedule was due, from its label. Returns `None` for other jobs.
-    pub async fn occurrence(&self, context: ContextId, id: &JobId) -> Result<Option<String>, Error> {
+    pub async fn occurrence(self, context: ContextId, id: &JobId) -> Result<Option<String>, Error> {
         let mut labels = self.part(context, id, &["labels"], usize::MAX).await?.labels;
         Ok(labels.remove(SLOT).filter(|_| labels.contains_key(SCHEDULE)))
     }

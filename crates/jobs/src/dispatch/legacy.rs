@@ -21,12 +21,12 @@ const LONGEST_WAIT: Duration = Duration::from_secs(366 * 24 * 3600);
 impl Dispatcher {
     /// Stores a job and returns its id. [`Dispatcher::start_job`] starts it.
     pub async fn create_job(&self, job: JobSpec) -> Result<JobId, Error> {
-        self.create(job).await
+        self.jobs().create(job).await
     }
 
     /// Starts a created job. Returns whether it is queued or waits for other jobs.
     pub async fn start_job(&self, job_id: &JobId) -> Result<Status, Error> {
-        self.start(HOME, job_id).await
+        self.jobs().start(HOME, job_id).await
     }
 
     /// Runs a job and returns its output.
@@ -38,18 +38,18 @@ impl Dispatcher {
         let worker = worker_id.parse().map_err(|error| Error::invalid("worker_id", format!("{error}")))?;
         job.worker_id = Some(worker);
         let wait = longest(&job);
-        Ok(self.run_and_wait(job, wait).await?.output)
+        Ok(self.jobs().run_and_wait(job, wait).await?.output)
     }
 
     /// Stops a job that has not ended. A running job has received the stop request when this returns, and has usually
     /// ended.
     pub async fn stop_job(&self, job_id: &JobId) -> Result<(), Error> {
-        self.stop(HOME, job_id).await.map(drop)
+        self.jobs().stop(HOME, job_id).await.map(drop)
     }
 
     /// Returns the status of a job.
     pub async fn get_job_status(&self, job_id: &JobId) -> Result<Status, Error> {
-        self.status(HOME, job_id).await
+        self.jobs().status(HOME, job_id).await
     }
 
     /// Returns everything that a job has logged so far, line by line, or `None` if it has logged nothing.
@@ -75,7 +75,7 @@ impl Dispatcher {
     pub async fn list_jobs(&self) -> Result<Vec<JobId>, Error> {
         let (mut ids, mut cursor): (Vec<JobId>, Option<String>) = (Vec::new(), None);
         loop {
-            let page = self.list(HOME, &JobFilter::default(), cursor.as_deref(), PAGE_SIZE).await?;
+            let page = self.jobs().list(HOME, &JobFilter::default(), cursor.as_deref(), PAGE_SIZE).await?;
             ids.extend(page.jobs.into_iter().map(|job| job.job_id));
             cursor = page.next_cursor;
             if cursor.is_none() || ids.len() >= MOST_JOBS {

@@ -47,7 +47,7 @@ impl Dispatcher {
         id: &JobId,
         cursor: Option<&str>,
     ) -> Result<impl Stream<Item = Result<Followed<LogLine>, Error>> + Send + use<>, Error> {
-        self.part(context, id, &["status"], MAX_PAGE_BYTES).await?;
+        self.jobs().part(context, id, &["status"], MAX_PAGE_BYTES).await?;
         logs::is_of_file(cursor)?;
         let open = self.contexts().store(context).await?;
         let stream = LogStream {

@@ -51,7 +51,7 @@ impl Dispatcher {
         bytes: usize,
     ) -> Result<(LogPage, bool), Error> {
         // The job is read first, so that lines written before its end are not missed.
-        let job = self.part(context, id, &["status", "actor", "log_path"], MAX_PATH_BYTES).await?;
+        let job = self.jobs().part(context, id, &["status", "actor", "log_path"], MAX_PATH_BYTES).await?;
         let of_file = is_of_file(cursor)?;
         let LogLines { mut lines, mut lost, mut full } = LogLines::default();
         if !of_file {

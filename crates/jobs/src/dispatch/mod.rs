@@ -1,6 +1,7 @@
 //! Creates, starts, waits for and stops jobs.
 //!
-//! [`Dispatcher`] is the entry point of the library. The loops beside it keep jobs moving, whichever server made them.
+//! [`Dispatcher`] is the entry point of the library, and its [views] have its methods by what they act on. The loops
+//! beside it keep jobs moving, whichever server made them.
 
 mod connect;
 mod create;
@@ -119,7 +120,8 @@ pub type Compiler = Arc<dyn Fn(&ScriptType, &str, Names) -> Pin<Box<dyn Future<O
 #[doc(hidden)]
 pub type ExplainWaits = Box<dyn Fn(ContextId, &Queue) -> Option<String> + Send + Sync>;
 
-/// Creates, starts, waits for and stops jobs. Cheap to clone.
+/// Creates, starts, waits for and stops jobs, in its [views]: `dispatcher.jobs()`, `dispatcher.schedules()` and so on.
+/// Cheap to clone.
 #[derive(Clone)]
 pub struct Dispatcher(Arc<Inner>);
 

@@ -10,7 +10,7 @@ impl Dispatcher {
     /// twice changes nothing.
     pub async fn pause(&self, context: ContextId, queue: &Queue) -> Result<(), Error> {
         let store = self.contexts().store(context).await?;
-        self.check_script_type(context, &queue.script_type).await?;
+        self.jobs().check_script_type(context, &queue.script_type).await?;
         match store.queues().pause(queue).await? {
             Pausing::Paused => Ok(()),
             Pausing::Many(most) => {
@@ -25,6 +25,6 @@ impl Dispatcher {
         if self.contexts().store(context).await?.queues().resume(queue).await? {
             return Ok(()); // Also a type that nobody knows any more.
         }
-        self.check_script_type(context, &queue.script_type).await
+        self.jobs().check_script_type(context, &queue.script_type).await
     }
 }

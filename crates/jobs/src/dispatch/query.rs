@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::views::ContextCalls;
+use super::views::{ContextCalls, JobCalls};
 use super::{Dispatcher, Error, error, spec, wait};
 use hero_model::{Actor, ContextId, Job, JobFilter, JobId, JobPage, JobResult, Name, Presence, QueueInfo, Status};
 use hero_store::{JobView, StoreInfo};
@@ -14,22 +14,23 @@ const LIST_WAITS: Duration = Duration::from_secs(2);
 /// Maximum number of bytes of JSON of a page of jobs.
 const LARGEST_PAGE: usize = 1024 * 1024;
 
-impl Dispatcher {
+impl JobCalls<'_> {
     /// Returns the status of a job.
-    pub async fn status(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
-        let status = self.contexts().store(context).await?.jobs().status(id).await.map_err(Error::of_job(id))?;
+    pub async fn status(self, context: ContextId, id: &JobId) -> Result<Status, Error> {
+        let status = self.0.contexts().store(context).await?.jobs().status(id).await.map_err(Error::of_job(id))?;
         status.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
     /// Returns all fields of a job.
-    pub async fn job(&self, context: ContextId, id: &JobId) -> Result<Job, Error> {
-        let job = self.contexts().store(context).await?.jobs().get(id).await.map_err(Error::of_job(id))?;
+    pub async fn job(self, context: ContextId, id: &JobId) -> Result<Job, Error> {
+        let job = self.0.contexts().store(context).await?.jobs().get(id).await.map_err(Error::of_job(id))?;
         job.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
     /// Returns a few fields of a job. Fields that are longer than `longest` are left out.
-    pub(super) async fn part(&self, context: ContextId, id: &JobId, fields: &[&str], longest: usize) -> Result<Job, Error> {
+    pub(super) async fn part(self, context: ContextId, id: &JobId, fields: &[&str], longest: usize) -> Result<Job, Error> {
         let parts = self
+            .0
             .contexts()
             .store(context)
             .await?
@@ -41,19 +42,19 @@ impl Dispatcher {
     }
 
     /// Returns all fields of a job of at most `bytes` bytes.
-    pub async fn job_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<Job, Error> {
-        let job = self.contexts().store(context).await?.jobs().within(id, bytes).await.map_err(Error::of_job(id))?;
+    pub async fn job_within(self, context: ContextId, id: &JobId, bytes: usize) -> Result<Job, Error> {
+        let job = self.0.contexts().store(context).await?.jobs().within(id, bytes).await.map_err(Error::of_job(id))?;
         let too_large = |size| Error::TooLarge { what: "the job", size, limit: bytes, setting: "max_response" };
         job.ok_or_else(|| Error::NotFound(id.clone()))?.map_err(too_large)
     }
 
     /// Returns the result of a job that has ended.
-    pub async fn result(&self, context: ContextId, id: &JobId) -> Result<JobResult, Error> {
+    pub async fn result(self, context: ContextId, id: &JobId) -> Result<JobResult, Error> {
         self.result_within(context, id, usize::MAX).await
     }
 
     /// Like [`Self::result`], but for an output of at most `bytes` bytes. A longer one is not read.
-    pub async fn result_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<JobResult, Error> {
+    pub async fn result_within(self, context: ContextId, id: &JobId, bytes: usize) -> Result<JobResult, Error> {
         let mut look = self.look(context, id).await?;
         if look == JobView::Long {
             look = self.look_within(context, id, bytes, Instant::now() + wait::MIN_TURN_TIME).await?;
@@ -67,33 +68,35 @@ impl Dispatcher {
         }
     }
 
-    pub(super) async fn look(&self, context: ContextId, id: &JobId) -> Result<JobView, Error> {
-        self.contexts().store(context).await?.jobs().look(id).await.map_err(Error::of_job(id))
+    pub(super) async fn look(self, context: ContextId, id: &JobId) -> Result<JobView, Error> {
+        self.0.contexts().store(context).await?.jobs().look(id).await.map_err(Error::of_job(id))
     }
 
     /// Returns a page of jobs, newest first, without long fields. It may have fewer than `limit`, because a page has at
     /// most about a megabyte.
-    pub async fn list(&self, context: ContextId, filter: &JobFilter, cursor: Option<&str>, limit: usize) -> Result<JobPage, Error> {
+    pub async fn list(self, context: ContextId, filter: &JobFilter, cursor: Option<&str>, limit: usize) -> Result<JobPage, Error> {
         self.list_within(context, filter, cursor, limit, LARGEST_PAGE).await
     }
 
     /// Like [`Self::list`], but with a limit on the bytes of JSON, which is at most about a megabyte.
     pub async fn list_within(
-        &self,
+        self,
         context: ContextId,
         filter: &JobFilter,
         cursor: Option<&str>,
         limit: usize,
         bytes: usize,
     ) -> Result<JobPage, Error> {
-        let store = self.contexts().store(context).await?;
+        let store = self.0.contexts().store(context).await?;
         spec::check_filter(filter)?;
         let busy = || Error::Busy { what: "too many lists of jobs at once", retry_after: error::RETRY_AFTER };
-        let _permit = tokio::time::timeout(LIST_WAITS, self.0.lists.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
+        let _permit = tokio::time::timeout(LIST_WAITS, self.0.0.lists.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
         let page = store.jobs().list(filter, cursor, limit, bytes.min(LARGEST_PAGE)).await?;
         page.ok_or_else(Error::bad_page_cursor)
     }
+}
 
+impl Dispatcher {
     /// Returns every live actor, including those of other programs.
     pub async fn actors(&self, context: ContextId) -> Result<Vec<Actor>, Error> {
         let actors = self.contexts().store(context).await?.actors().now().await?;

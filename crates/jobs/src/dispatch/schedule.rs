@@ -30,9 +30,9 @@ impl Dispatcher {
         if let Some(field) = of_single_jobs(&spec.job) {
             return Err(Error::invalid("job", format!("has {field}, which is for single jobs; leave it out")));
         }
-        spec.job = self.complete(spec.job).await?.spec;
+        spec.job = self.jobs().complete(spec.job).await?.spec;
         check_texts(&spec)?;
-        self.check_actors(&spec.job).await?;
+        self.jobs().check_actors(&spec.job).await?;
         let created_at = store.clock().now();
         let table = Timetable::new(&spec, created_at)?;
         let Some(first) = table.after(created_at) else {
@@ -41,7 +41,7 @@ impl Dispatcher {
             return Err(Error::invalid(param, format!("gives no run{why}")));
         };
         // A script may catch the error of an unknown function.
-        if let Some(error) = self.compiled(&spec.job.script_type, &spec.job.script, Names::Any).await {
+        if let Some(error) = self.jobs().compiled(&spec.job.script_type, &spec.job.script, Names::Any).await {
             return Err(Error::Script(Box::new(error)));
         }
         let id = spec.schedule_id.take().unwrap_or_else(ScheduleId::random).spelled();

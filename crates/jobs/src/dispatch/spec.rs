@@ -1,5 +1,6 @@
 use super::create::distinct;
-use super::{Dispatcher, Error, OpenContext};
+use super::views::JobCalls;
+use super::{Error, OpenContext};
 use hero_engine::{Names, Program};
 use hero_model::{Actor, Backoff, ContextId, JobError, JobFilter, JobId, JobSpec, Name, RunnerId, ScriptType, nearest};
 use hero_store::NewJob;
@@ -15,10 +16,10 @@ const MOST_FILTERED: usize = 16;
 /// Maximum number of other jobs that a job may wait for, and of jobs that may wait for it.
 pub const MOST_RELATIVES: usize = 1000;
 
-impl Dispatcher {
+impl JobCalls<'_> {
     /// Checks a job, now as well as its parameters, and fills in the defaults. Another call starts it later.
     #[doc(hidden)]
-    pub async fn prepare(&self, spec: JobSpec) -> Result<NewJob, Error> {
+    pub async fn prepare(self, spec: JobSpec) -> Result<NewJob, Error> {
         let job = self.complete(spec).await?;
         self.admit(&job).await?;
         Ok(job)
@@ -26,30 +27,30 @@ impl Dispatcher {
 
     /// Checks whether a job could be created now. What an earlier call created is no different: see
     /// [`created_before`](Self::created_before).
-    pub(super) async fn admit(&self, job: &NewJob) -> Result<(), Error> {
+    pub(super) async fn admit(self, job: &NewJob) -> Result<(), Error> {
         // While Redis is nearly full, a job that may have been created before goes on: the function that stores it tells.
         let may_exist = job.spec.idempotency_key.is_some() || job.spec.job_id.is_some();
-        if !may_exist && !self.contexts().store(job.spec.context_id).await?.0.pressure.admits_jobs() {
+        if !may_exist && !self.0.contexts().store(job.spec.context_id).await?.0.pressure.admits_jobs() {
             return Err(Error::out_of_memory());
         }
         self.check_actors(&job.spec).await
     }
 
     /// Refuses a job that nobody could run, here or elsewhere.
-    pub(super) async fn check_actors(&self, spec: &JobSpec) -> Result<(), Error> {
+    pub(super) async fn check_actors(self, spec: &JobSpec) -> Result<(), Error> {
         if self.is_of_runner(spec).await? { Ok(()) } else { self.check_script_type(spec.context_id, &spec.script_type).await }
     }
 
     /// Checks the parameters of a job and fills in the defaults.
-    pub(super) async fn complete(&self, mut spec: JobSpec) -> Result<NewJob, Error> {
-        let open = self.contexts().store(spec.context_id).await?.0;
+    pub(super) async fn complete(self, mut spec: JobSpec) -> Result<NewJob, Error> {
+        let open = self.0.contexts().store(spec.context_id).await?.0;
         check_bounds(&spec, open.longest_script.unwrap_or(LONGEST_SCRIPT))?;
         // Before any of them is looked up, and again afterwards, because one id may have been spelled in two ways.
         check_relations(&mut spec)?;
         self.spell_relations(&mut spec).await?;
         check_relations(&mut spec)?;
         if let Some(path) = spec.log_path.as_deref().filter(|path| !path.is_empty()) {
-            self.log_directory().of(spec.context_id).resolve(path).map_err(|error| Error::invalid("log_path", error.to_string()))?;
+            self.0.log_directory().of(spec.context_id).resolve(path).map_err(|error| Error::invalid("log_path", error.to_string()))?;
         }
         // Both are stored even where they are the defaults, because any program may run the job or end its attempt, and its
         // defaults may be others, as those of another version of hero.
@@ -66,44 +67,44 @@ impl Dispatcher {
     }
 
     /// True if a job is for a runner of its script type elsewhere. Its script type need not be known here.
-    async fn is_of_runner(&self, spec: &JobSpec) -> Result<bool, Error> {
+    async fn is_of_runner(self, spec: &JobSpec) -> Result<bool, Error> {
         let Some(number) = spec.group.as_ref().and_then(RunnerId::of_group) else { return Ok(false) };
         if spec.script_type.is_built_in() {
             return Ok(false);
         }
-        let runner = self.contexts().store(spec.context_id).await?.runners().get(number).await?;
+        let runner = self.0.contexts().store(spec.context_id).await?.runners().get(number).await?;
         Ok(runner.is_some_and(|runner| !runner.local && runner.script_type == spec.script_type))
     }
 
     /// Returns the error in a script of a context, if an engine for its type is available to find one.
     #[doc(hidden)]
-    pub async fn check_script(&self, context: ContextId, script_type: &ScriptType, script: &str) -> Result<Option<JobError>, Error> {
-        self.contexts().store(context).await?;
+    pub async fn check_script(self, context: ContextId, script_type: &ScriptType, script: &str) -> Result<Option<JobError>, Error> {
+        self.0.contexts().store(context).await?;
         Ok(self.compiled(script_type, script, Names::Checked).await)
     }
 
     /// Like [`Self::check_script`], but for any context.
-    pub(super) async fn compiled(&self, script_type: &ScriptType, script: &str, names: Names) -> Option<JobError> {
-        self.0.compiler.get()?(script_type, script, names).await
+    pub(super) async fn compiled(self, script_type: &ScriptType, script: &str, names: Names) -> Option<JobError> {
+        self.0.0.compiler.get()?(script_type, script, names).await
     }
 
     /// Refuses an unknown script type. A type is known if it is built in, configured, or has a live actor somewhere.
-    pub async fn check_script_type(&self, context: ContextId, script_type: &ScriptType) -> Result<(), Error> {
-        if script_type.is_built_in() || self.0.settings.script_types.contains(script_type) {
+    pub async fn check_script_type(self, context: ContextId, script_type: &ScriptType) -> Result<(), Error> {
+        if script_type.is_built_in() || self.0.0.settings.script_types.contains(script_type) {
             return Ok(());
         }
         let has_actor = |actors: &[Actor]| actors.iter().any(|actor| actor.script_type == *script_type);
-        let seen = self.contexts().store(context).await?.actors().lately().await?;
+        let seen = self.0.contexts().store(context).await?.actors().lately().await?;
         if has_actor(&seen) {
             return Ok(());
         }
         // Its first actor may have just started.
-        let actors = self.actors(context).await?;
+        let actors = self.0.actors(context).await?;
         if has_actor(&actors) {
             return Ok(());
         }
         let mut names: Vec<&str> = ScriptType::BUILT_IN.to_vec();
-        names.extend(self.0.settings.script_types.iter().map(ScriptType::as_str));
+        names.extend(self.0.0.settings.script_types.iter().map(ScriptType::as_str));
         names.extend(actors.iter().map(|actor| actor.script_type.as_str()));
         names.sort_unstable();
         names.dedup();

@@ -1,17 +1,18 @@
 use std::time::Duration;
 
+use super::Error;
 use super::error::RETRY_AFTER;
-use super::{Dispatcher, Error};
+use super::views::JobCalls;
 use hero_model::{ContextId, JobId, Status};
 use hero_store::{Deleted, JobView, Numbered, Retried, Started, Stopping};
 
 /// Time that `stop` gives a running script to stop.
 const OBEYS_WITHIN: Duration = Duration::from_secs(1);
 
-impl Dispatcher {
+impl JobCalls<'_> {
     /// Starts a created job.
-    pub async fn start(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
-        match self.contexts().store(context).await?.jobs().start(id).await.map_err(Error::of_job(id))? {
+    pub async fn start(self, context: ContextId, id: &JobId) -> Result<Status, Error> {
+        match self.0.contexts().store(context).await?.jobs().start(id).await.map_err(Error::of_job(id))? {
             Started::OnItsWay(status) => Ok(status),
             Started::Illegal(status) => Err(Error::State { job_id: id.clone(), status, action: "started" }),
             Started::Missing => Err(Error::NotFound(id.clone())),
@@ -21,8 +22,8 @@ impl Dispatcher {
     }
 
     /// Runs a job again that has ended. Its attempts are counted on; its retries start again.
-    pub async fn retry(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
-        match self.contexts().store(context).await?.jobs().retry(id).await.map_err(Error::of_job(id))? {
+    pub async fn retry(self, context: ContextId, id: &JobId) -> Result<Status, Error> {
+        match self.0.contexts().store(context).await?.jobs().retry(id).await.map_err(Error::of_job(id))? {
             Retried::OnItsWay(status) => Ok(status),
             Retried::Illegal(status) => {
                 Err(Error::State { job_id: id.clone(), status, action: "run again; only jobs that have ended can" })
@@ -47,8 +48,8 @@ impl Dispatcher {
     }
 
     /// Makes a job visible in the runner layout, too, and returns its name there: `job:{caller}:{n}`.
-    pub async fn number(&self, context: ContextId, id: &JobId) -> Result<String, Error> {
-        match self.contexts().store(context).await?.jobs().number(id).await.map_err(Error::of_job(id))? {
+    pub async fn number(self, context: ContextId, id: &JobId) -> Result<String, Error> {
+        match self.0.contexts().store(context).await?.jobs().number(id).await.map_err(Error::of_job(id))? {
             Numbered::Named(name) => Ok(name),
             Numbered::Missing => Err(Error::NotFound(id.clone())),
             Numbered::Other(layout) => {
@@ -64,8 +65,8 @@ impl Dispatcher {
     }
 
     /// Stops a job that has not ended. Waits up to a second for a running job to stop, then returns its current status.
-    pub async fn stop(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
-        let store = self.contexts().store(context).await?;
+    pub async fn stop(self, context: ContextId, id: &JobId) -> Result<Status, Error> {
+        let store = self.0.contexts().store(context).await?;
         let mut waiter = store.inbox().register(id);
         match store.jobs().stop(id).await.map_err(Error::of_job(id))? {
             Stopping::Stopped => Ok(Status::Error),
@@ -83,8 +84,8 @@ impl Dispatcher {
 
     /// Deletes a job that does not run, with its log and its reply. A log file in this server's directory is removed at
     /// once.
-    pub async fn delete(&self, context: ContextId, id: &JobId) -> Result<(), Error> {
-        let store = self.contexts().store(context).await?;
+    pub async fn delete(self, context: ContextId, id: &JobId) -> Result<(), Error> {
+        let store = self.0.contexts().store(context).await?;
         let path = match store.jobs().get(id).await {
             Ok(job) => job.and_then(|job| job.log_path),
             // A key that a foreign program overwrote has no log file.
@@ -94,7 +95,7 @@ impl Dispatcher {
         match store.jobs().delete(id).await.map_err(Error::of_job(id))? {
             Deleted::Deleted => {
                 if let Some(path) = path {
-                    self.remove_log_file(context, id, path).await;
+                    self.0.remove_log_file(context, id, path).await;
                 }
                 Ok(())
             }

@@ -5,11 +5,20 @@
 
 use super::Dispatcher;
 
+/// Jobs: creating, starting, waiting for, reading, listing, stopping and deleting them.
+#[derive(Clone, Copy)]
+pub struct JobCalls<'a>(pub(super) &'a Dispatcher);
+
 /// Contexts: which are open in this process, and their stores.
 #[derive(Clone, Copy)]
 pub struct ContextCalls<'a>(pub(super) &'a Dispatcher);
 
 impl Dispatcher {
+    /// The jobs.
+    pub fn jobs(&self) -> JobCalls<'_> {
+        JobCalls(self)
+    }
+
     /// The contexts that are open in this process.
     pub fn contexts(&self) -> ContextCalls<'_> {
         ContextCalls(self)

@@ -181,7 +181,7 @@ async fn a_stop_ends_a_script_that_asks_for_objects() {
     for script in [r#"loop { osis::get("a", "b"); }"#, r#"loop { try { osis::set("a", #{ id: "b" }) } catch { } }"#] {
         let id = house.start(JobSpec { timeout: None, ..spec(script) }).await;
         house.is(&id, Status::Started).await;
-        house.dispatcher.stop(CONTEXT, &id).await.unwrap();
+        house.dispatcher.jobs().stop(CONTEXT, &id).await.unwrap();
         house.is(&id, Status::Error).await;
         // The engine goes on.
         assert_eq!(value(&house, "40 + 2").await, json!(42));
@@ -204,7 +204,7 @@ async fn a_script_may_catch_that_redis_takes_no_more() {
     let _: String = house.redis.run(&["CONFIG", "SET", "maxmemory", "1"]).await;
     house.is(&id, Status::Finished).await;
     let _: String = house.redis.run(&["CONFIG", "SET", "maxmemory", "0"]).await;
-    let told = house.dispatcher.result(CONTEXT, &id).await.unwrap().output;
+    let told = house.dispatcher.jobs().result(CONTEXT, &id).await.unwrap().output;
     assert!(told.contains("memory of Redis"), "{told}");
     house.close().await;
 }

@@ -157,7 +157,7 @@ async fn what_is_too_much_for_one_look_at_foreign_jobs_is_discovered_by_a_later_
 #[tokio::test(flavor = "multi_thread")]
 async fn an_empty_idempotency_key_is_refused() {
     let house = House::empty().await;
-    let refused = house.dispatcher.create(JobSpec { idempotency_key: Some(String::new()), ..spec("1") }).await.unwrap_err();
+    let refused = house.dispatcher.jobs().create(JobSpec { idempotency_key: Some(String::new()), ..spec("1") }).await.unwrap_err();
     assert!(refused.to_string().contains("idempotency_key"), "{refused}");
     house.close().await;
 }

@@ -42,14 +42,14 @@ async fn jobs_created_together_have_their_ids_in_order_and_run() {
     let house = House::open(2).await;
     let given = JobId::random();
     let specs = vec![spec("1"), named(&given, spec("2")), spec("3")];
-    let ids = house.dispatcher.create_many(specs).await.unwrap();
+    let ids = house.dispatcher.jobs().create_many(specs).await.unwrap();
     assert_eq!((ids.len(), &ids[1]), (3, &given));
     for (at, id) in ids.iter().enumerate() {
         assert_eq!(status(&house, id).await, Status::Created);
         begin(&house, id).await;
-        assert_eq!(house.dispatcher.wait(CONTEXT, id, PATIENCE).await.unwrap().output, (at + 1).to_string());
+        assert_eq!(house.dispatcher.jobs().wait(CONTEXT, id, PATIENCE).await.unwrap().output, (at + 1).to_string());
     }
-    let listed = house.dispatcher.list(CONTEXT, &hero::dispatch::JobFilter::default(), None, 10).await.unwrap();
+    let listed = house.dispatcher.jobs().list(CONTEXT, &hero::dispatch::JobFilter::default(), None, 10).await.unwrap();
     let listed: Vec<JobId> = listed.jobs.into_iter().rev().map(|job| job.job_id).collect();
     assert_eq!(listed, ids);
     leaves_nothing(&house.redis).await;
@@ -67,12 +67,12 @@ async fn entries_name_each_other_in_any_order() {
         named(&parent, spec("sleep(0.05)")),
         named(&first, spec("sleep(0.05)")),
     ];
-    let ids = house.dispatcher.create_many(specs).await.unwrap();
+    let ids = house.dispatcher.jobs().create_many(specs).await.unwrap();
     for id in &ids {
         begin(&house, id).await;
     }
     for id in &ids {
-        house.dispatcher.wait(CONTEXT, id, PATIENCE).await.unwrap();
+        house.dispatcher.jobs().wait(CONTEXT, id, PATIENCE).await.unwrap();
     }
     let history = history(&house.redis).await;
     for (before, behind) in [
@@ -94,9 +94,9 @@ async fn one_bad_entry_leaves_everything_as_it_was_and_is_named_by_its_index() {
     // No loop of a server writes here meanwhile.
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
-    let there = dispatcher.create(spec("1")).await.unwrap();
-    let dispatched = dispatcher.create(spec("1")).await.unwrap();
-    dispatcher.start(CONTEXT, &dispatched).await.unwrap();
+    let there = dispatcher.jobs().create(spec("1")).await.unwrap();
+    let dispatched = dispatcher.jobs().create(spec("1")).await.unwrap();
+    dispatcher.jobs().start(CONTEXT, &dispatched).await.unwrap();
     let twice = JobId::random();
     let bad: Vec<(&str, JobSpec)> = vec![
         ("a missing prerequisite", after(&[&there, &JobId::random()])),
@@ -120,7 +120,7 @@ async fn one_bad_entry_leaves_everything_as_it_was_and_is_named_by_its_index() {
         let mut specs: Vec<JobSpec> = (0..20).map(|_| after(&[&there])).collect();
         specs[3] = named(&twice, after(&[&there]));
         specs[13] = bad;
-        let error = dispatcher.create_many(specs).await.expect_err(what);
+        let error = dispatcher.jobs().create_many(specs).await.expect_err(what);
         assert!(!matches!(error, Error::Store { .. }), "{what}: {error:?}");
         let text = error.to_string();
         let words: Vec<&str> = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-').collect();
@@ -132,7 +132,7 @@ async fn one_bad_entry_leaves_everything_as_it_was_and_is_named_by_its_index() {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_jobs_are_created_together_with_nothing() {
     let (house, _) = by_hand().await;
-    let none = house.dispatcher.create_many(Vec::new()).await;
+    let none = house.dispatcher.jobs().create_many(Vec::new()).await;
     assert!(matches!(&none, Ok(ids) if ids.is_empty()) || matches!(none, Err(Error::Invalid { .. })), "{none:?}");
     assert!(jobs(&house.redis).await.is_empty());
 }
@@ -142,10 +142,10 @@ async fn sixty_jobs_are_one_round_trip() {
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
     // The function is known to Redis from now on.
-    let first = dispatcher.create_many(vec![spec("1")]).await.unwrap().remove(0);
+    let first = dispatcher.jobs().create_many(vec![spec("1")]).await.unwrap().remove(0);
     let specs: Vec<JobSpec> = (0..60).map(|at| if at % 2 == 0 { spec("1") } else { after(&[&first]) }).collect();
     let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
-    let ids = dispatcher.create_many(specs).await.unwrap();
+    let ids = dispatcher.jobs().create_many(specs).await.unwrap();
     let info: String = redis.run(&["INFO", "commandstats"]).await;
     // What a function calls is counted, too; only these come from outside.
     let calls = |command: &str| {
@@ -163,7 +163,7 @@ async fn a_thousand_jobs_that_wait_for_each_other_run() {
     let ids: Vec<JobId> = (0..1_000).map(|_| JobId::random()).collect();
     // Each waits for its successor, which is stored behind it.
     let specs = ids.iter().enumerate().map(|(at, id)| named(id, ids.get(at + 1).map_or_else(|| spec("1"), |next| after(&[next]))));
-    assert_eq!(house.dispatcher.create_many(specs.collect()).await.unwrap(), ids);
+    assert_eq!(house.dispatcher.jobs().create_many(specs.collect()).await.unwrap(), ids);
     futures_util::future::join_all(ids.iter().map(|id| begin(&house, id))).await;
     house.is(&ids[999], Status::Dispatched).await;
     house.is(&ids[0], Status::WaitingForPrerequisites).await;
@@ -180,7 +180,7 @@ async fn groups_created_at_once_by_many_do_not_mix() {
         async move {
             let [a, b] = std::array::from_fn(|_| JobId::random());
             let last = if at % 2 == 0 { after(&[&a]) } else { after(&[&JobId::random()]) };
-            house.dispatcher.create_many(vec![named(&a, spec("1")), named(&b, last)]).await.map(|_| ())
+            house.dispatcher.jobs().create_many(vec![named(&a, spec("1")), named(&b, last)]).await.map(|_| ())
         }
     });
     let results = futures_util::future::join_all(groups).await;
@@ -197,18 +197,18 @@ async fn idempotency_keys_give_the_same_group_again_and_refuse_another() {
     let (house, _) = by_hand().await;
     let keyed = |key: &str, script: &str| JobSpec { idempotency_key: Some(key.into()), ..spec(script) };
     let group = || vec![keyed("a", "1"), keyed("b", "2"), keyed("c", "3")];
-    let ids = house.dispatcher.create_many(group()).await.unwrap();
+    let ids = house.dispatcher.jobs().create_many(group()).await.unwrap();
     begin(&house, &ids[0]).await;
-    assert_eq!(house.dispatcher.create_many(group()).await.unwrap(), ids);
+    assert_eq!(house.dispatcher.jobs().create_many(group()).await.unwrap(), ids);
     assert_eq!(jobs(&house.redis).await.len(), 3);
     // Some of it is there already, the rest is new.
-    let more = house.dispatcher.create_many(vec![keyed("d", "4"), keyed("b", "2")]).await.unwrap();
+    let more = house.dispatcher.jobs().create_many(vec![keyed("d", "4"), keyed("b", "2")]).await.unwrap();
     assert_eq!((&more[1], jobs(&house.redis).await.len()), (&ids[1], 4));
     // One that means something else refuses all.
-    let other = house.dispatcher.create_many(vec![keyed("e", "5"), keyed("b", "other")]).await.unwrap_err();
+    let other = house.dispatcher.jobs().create_many(vec![keyed("e", "5"), keyed("b", "other")]).await.unwrap_err();
     assert!(matches!(&other, error if error.to_string().contains(ids[1].as_str())), "{other}");
     assert_eq!(jobs(&house.redis).await.len(), 4);
-    let later = house.dispatcher.create_many(vec![keyed("e", "6")]).await.unwrap();
+    let later = house.dispatcher.jobs().create_many(vec![keyed("e", "6")]).await.unwrap();
     assert_eq!((later.len(), jobs(&house.redis).await.len()), (1, 5));
 }
 
@@ -217,13 +217,13 @@ async fn a_group_whose_answer_was_lost_is_not_created_twice() {
     let (house, _) = by_hand().await;
     let [a, b] = std::array::from_fn(|_| JobId::random());
     let group = || vec![named(&b, after(&[&a])), named(&a, spec("1"))];
-    assert_eq!(house.dispatcher.create_many(group()).await.unwrap(), [b.clone(), a.clone()]);
-    let again = house.dispatcher.create_many(group()).await.unwrap_err();
+    assert_eq!(house.dispatcher.jobs().create_many(group()).await.unwrap(), [b.clone(), a.clone()]);
+    let again = house.dispatcher.jobs().create_many(group()).await.unwrap_err();
     assert!(matches!(&again, Error::Entry { error, .. } if matches!(&**error, Error::Exists { .. })), "{again:?}");
     // A key could turn a job that others name into an older one with another id.
     let keyed = JobSpec { idempotency_key: Some("k".into()), ..named(&JobId::random(), spec("1")) };
     let group = vec![after(&[keyed.job_id.as_ref().unwrap()]), keyed];
-    let refused = house.dispatcher.create_many(group).await.unwrap_err().to_string();
+    let refused = house.dispatcher.jobs().create_many(group).await.unwrap_err().to_string();
     assert!(refused.contains("jobs[1]: idempotency_key"), "{refused}");
     assert_eq!(super::relatives(&house.redis, &a, "dependents").await, super::list_of(&[&b]));
     assert_eq!(jobs(&house.redis).await.len(), 2);
@@ -233,7 +233,7 @@ async fn a_group_whose_answer_was_lost_is_not_created_twice() {
 async fn jobs_of_several_contexts_are_not_created_together() {
     let (house, _) = by_hand().await;
     let other = JobSpec { context_id: hero::model::ContextId(1), ..spec("1") };
-    house.dispatcher.create_many(vec![spec("1"), other]).await.unwrap_err();
+    house.dispatcher.jobs().create_many(vec![spec("1"), other]).await.unwrap_err();
     assert!(jobs(&house.redis).await.is_empty());
 }
 
@@ -258,14 +258,14 @@ async fn a_group_that_does_not_fit_into_its_queue_is_refused_as_a_whole() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_group_that_would_hold_redis_for_long_is_refused() {
     let (house, _) = by_hand().await;
-    let named: Vec<JobId> = house.dispatcher.create_many(vec![spec("1"); 1000]).await.unwrap();
+    let named: Vec<JobId> = house.dispatcher.jobs().create_many(vec![spec("1"); 1000]).await.unwrap();
     let group = |jobs: usize| vec![after(&named.iter().collect::<Vec<_>>()); jobs];
-    assert_eq!(house.dispatcher.create_many(group(2)).await.unwrap().len(), 2);
-    let refused = house.dispatcher.create_many(group(3)).await.unwrap_err();
+    assert_eq!(house.dispatcher.jobs().create_many(group(2)).await.unwrap().len(), 2);
+    let refused = house.dispatcher.jobs().create_many(group(3)).await.unwrap_err();
     assert!(matches!(&refused, Error::Invalid { param: "jobs", message } if message.contains("3000")), "{refused}");
     let large = |jobs: usize| vec![JobSpec { args: Some("x".repeat(1_000_000).into()), ..spec("1") }; jobs];
-    assert_eq!(house.dispatcher.create_many(large(2)).await.unwrap().len(), 2);
-    let refused = house.dispatcher.create_many(large(3)).await.unwrap_err();
+    assert_eq!(house.dispatcher.jobs().create_many(large(2)).await.unwrap().len(), 2);
+    let refused = house.dispatcher.jobs().create_many(large(3)).await.unwrap_err();
     assert!(matches!(refused, Error::TooLarge { what: "jobs", .. }), "{refused}");
     assert_eq!(jobs(&house.redis).await.len(), 1_004);
 }

@@ -7,8 +7,8 @@ use super::{after, begin, by_hand, child_of, continuation_of, create, leaves_not
 use crate::support::{CONTEXT, House, spec};
 
 async fn delete(house: &House, id: &JobId) {
-    house.dispatcher.delete(CONTEXT, id).await.unwrap();
-    let gone = house.dispatcher.status(CONTEXT, id).await.unwrap_err();
+    house.dispatcher.jobs().delete(CONTEXT, id).await.unwrap();
+    let gone = house.dispatcher.jobs().status(CONTEXT, id).await.unwrap_err();
     assert!(matches!(gone, Error::NotFound(_)), "{gone:?}");
 }
 
@@ -25,7 +25,7 @@ async fn who_waited_for_a_job_that_was_deleted_is_told_so() {
         delete(&house, deleted).await;
         let error = super::fate(&house, waits).await;
         assert_eq!(error.message, text);
-        let explained = house.dispatcher.explain(CONTEXT, waits).await.unwrap();
+        let explained = house.dispatcher.jobs().explain(CONTEXT, waits).await.unwrap();
         assert_eq!(explained.message, format!("it has ended without being run: {text}"));
     }
     // That one ended, and was not deleted.
@@ -39,10 +39,10 @@ async fn who_waits_for_a_job_that_a_foreign_program_deletes_is_told_so() {
     let first = create(&house, spec("1")).await;
     let dependent = house.start(after(&[&first])).await;
     let _: i64 = house.redis.run(&["DEL", &format!("hero:job:{first}")]).await;
-    let explained = house.dispatcher.explain(CONTEXT, &dependent).await.unwrap();
+    let explained = house.dispatcher.jobs().explain(CONTEXT, &dependent).await.unwrap();
     assert_eq!(explained.message, format!("job {first}, which it waits for, was deleted; that ends it in a moment, else stop_job does"));
     // As is said there.
-    assert_eq!(house.dispatcher.stop(CONTEXT, &dependent).await.unwrap(), Status::Error);
+    assert_eq!(house.dispatcher.jobs().stop(CONTEXT, &dependent).await.unwrap(), Status::Error);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -67,7 +67,7 @@ async fn a_job_that_runs_or_whose_children_have_not_ended_is_not_deleted_and_kee
     let (house, hand) = by_hand().await;
     let job = house.start(spec("1")).await;
     let relatives = [house.start(after(&[&job])).await, house.start(child_of(&job)).await, house.start(continuation_of(&job)).await];
-    let refused = async || house.dispatcher.delete(CONTEXT, &job).await.unwrap_err();
+    let refused = async || house.dispatcher.jobs().delete(CONTEXT, &job).await.unwrap_err();
     hand.take(&job).await;
     let running = refused().await;
     assert!(matches!(running, Error::State { status: Status::Started, .. }), "{running:?}");

@@ -56,11 +56,11 @@ async fn children_start_in_the_order_they_were_started() {
 async fn a_child_that_is_run_and_waited_for_waits_for_its_parent() {
     let house = House::open(2).await;
     let parent = house.start(spec("sleep(0.2)")).await;
-    let child = house.dispatcher.run_and_wait(JobSpec { script: "2".into(), ..child_of(&parent) }, PATIENCE).await.unwrap();
+    let child = house.dispatcher.jobs().run_and_wait(JobSpec { script: "2".into(), ..child_of(&parent) }, PATIENCE).await.unwrap();
     let history = history(&house.redis).await;
     assert!(when(&history, &parent, Status::Finished) < when(&history, &child.job_id, Status::Started));
     // The way of a child of a dead parent may not lead past its parent's active set either.
-    let late = house.dispatcher.run_and_wait(child_of(&parent), PATIENCE).await.unwrap();
+    let late = house.dispatcher.jobs().run_and_wait(child_of(&parent), PATIENCE).await.unwrap();
     assert_eq!(late.output, "1");
     leaves_nothing(&house.redis).await;
 }
@@ -127,7 +127,7 @@ async fn a_family_with_a_continuation_each_closes_from_the_inside() {
         line.push((job, continuation));
     }
     begin(&house, &line[0].0).await;
-    house.dispatcher.wait(CONTEXT, &line[0].1, PATIENCE).await.unwrap();
+    house.dispatcher.jobs().wait(CONTEXT, &line[0].1, PATIENCE).await.unwrap();
     let history = history(&house.redis).await;
     for pair in line.windows(2) {
         assert!(when(&history, &pair[1].1, Status::Finished) < when(&history, &pair[0].1, Status::Started));

@@ -106,7 +106,7 @@ async fn ten_thousand_dependents_end_in_steps_when_theirs_is_stopped() {
     watch(&house.redis).await;
     let first = house.start(spec("1")).await;
     let dependents = start_many(house, &after(&[&first])).await;
-    house.dispatcher.stop(CONTEXT, &first).await.unwrap();
+    house.dispatcher.jobs().stop(CONTEXT, &first).await.unwrap();
     ended_by(house, dependents.last().unwrap(), &first).await;
     released(&house.redis).await;
     were_released_in_steps(&house.redis, MANY).await;

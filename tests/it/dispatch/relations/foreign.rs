@@ -162,7 +162,7 @@ async fn nonsense_in_the_relations_of_a_foreign_program_loses_nobody_else() {
 async fn whoever_waits_for_a_job_that_a_foreign_actor_releases_gets_its_result() {
     let (house, _) = by_hand().await;
     let first = house.start(spec("1")).await;
-    let waiting = house.dispatcher.run_and_wait(JobSpec { script: "2".into(), ..after(&[&first]) }, PATIENCE);
+    let waiting = house.dispatcher.jobs().run_and_wait(JobSpec { script: "2".into(), ..after(&[&first]) }, PATIENCE);
     let playing = async {
         foreign_finish(&house.redis, &first).await;
         let next = until("the dependent", || async {

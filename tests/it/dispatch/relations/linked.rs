@@ -31,7 +31,7 @@ async fn relatives_that_cannot_be_linked_now_are_not_lost() {
     let group: Vec<JobSpec> = own.iter().map(|id| named(id, spec("1"))).collect();
     may_be_shown(&redis, false).await;
     let server = a_process();
-    let creating = server.spawn(async move { creator.create_many(group).await });
+    let creating = server.spawn(async move { creator.jobs().create_many(group).await });
     is_created(&redis).await;
     let refused = until("a releaser that is refused", || async { store.jobs().release_relatives(64).await.err() }).await;
     assert!(refused.to_string().contains("can't run this command"), "{refused}");
@@ -42,7 +42,7 @@ async fn relatives_that_cannot_be_linked_now_are_not_lost() {
     finished(&redis, &store).await;
     let others = dispatcher([store.clone()], redis.directory());
     for id in &own {
-        assert_eq!(others.status(CONTEXT, id).await.unwrap(), Status::Created);
+        assert_eq!(others.jobs().status(CONTEXT, id).await.unwrap(), Status::Created);
     }
     assert_eq!(redis.run::<usize>(&["ZCARD", "hero:q:scheduled"]).await, MANY);
     let index = keys(&redis, "hero:index:2*").await;
@@ -54,7 +54,7 @@ async fn what_ends_before_those_are_entered_that_wait_for_it_is_kept_until_then(
     let (house, hand) = by_hand().await;
     let brief = house.start(JobSpec { retention: Some(Duration::from_secs(1).into()), ..spec("1") }).await;
     may_be_shown(&house.redis, false).await;
-    let creating = house.dispatcher.create_many(vec![after(&[&brief]); MANY]);
+    let creating = house.dispatcher.jobs().create_many(vec![after(&[&brief]); MANY]);
     let (created, ()) = tokio::join!(creating, async {
         is_created(&house.redis).await;
         hand.finish(&brief).await;
@@ -79,7 +79,7 @@ async fn a_context_with_a_group_that_is_being_created_is_not_idle() {
     let redis = Redis::start().await;
     let (store, creator) = (redis.store().await, alone(&redis).await);
     may_be_shown(&redis, false).await;
-    let creating = tokio::spawn(async move { creator.create_many(vec![spec("1"); MANY]).await });
+    let creating = tokio::spawn(async move { creator.jobs().create_many(vec![spec("1"); MANY]).await });
     is_created(&redis).await;
     let open = store.contexts().close(false).await.unwrap().expect("it is idle");
     assert_eq!(open.scheduled, MANY as u64);
@@ -104,7 +104,7 @@ async fn many_that_were_held_for_nothing_go_on_by_a_few_calls_one_behind_the_oth
     let redis = Redis::start().await;
     let store = redis.store().await;
     let dispatcher = dispatcher([store.clone()], redis.directory());
-    let others = dispatcher.create_many(vec![spec("1"); MANY]).await.unwrap();
+    let others = dispatcher.jobs().create_many(vec![spec("1"); MANY]).await.unwrap();
     let group = JobId::random();
     held_for(&redis, &group, &others).await;
     let _: usize = redis.run(&["ZADD", "hero:q:staged", "1", &format!("{group} 1")]).await;
@@ -123,16 +123,16 @@ async fn a_job_held_for_a_group_continues_if_the_list_of_staged_groups_is_lost()
     let redis = Redis::start().await;
     let store = redis.store().await;
     let dispatcher = dispatcher([store.clone()], redis.directory());
-    let others = dispatcher.create_many(vec![spec("1"); 70]).await.unwrap();
+    let others = dispatcher.jobs().create_many(vec![spec("1"); 70]).await.unwrap();
     let group = JobId::random();
     held_for(&redis, &group, &others).await;
     let _: usize = redis.run(&["ZADD", "hero:q:holding", "1", &format!("{group} 70")]).await;
     for id in &others {
-        assert_eq!(dispatcher.start(CONTEXT, id).await.unwrap(), Status::WaitingForPrerequisites);
+        assert_eq!(dispatcher.jobs().start(CONTEXT, id).await.unwrap(), Status::WaitingForPrerequisites);
     }
     finished(&redis, &store).await;
     for id in &others {
-        assert_eq!(dispatcher.status(CONTEXT, id).await.unwrap(), Status::Dispatched);
+        assert_eq!(dispatcher.jobs().status(CONTEXT, id).await.unwrap(), Status::Dispatched);
     }
     assert!(keys(&redis, "hero:q:holding").await.is_empty());
 }
@@ -144,9 +144,9 @@ async fn a_group_with_keys_that_is_more_than_may_be_created_now_is_refused_by_it
     store.limits().set_jobs_per_second(10);
     let dispatcher = dispatcher([store], redis.directory());
     let keyed = |name: &str| (0..100).map(|at| JobSpec { idempotency_key: Some(format!("{name}{at}")), ..spec("1") }).collect::<Vec<_>>();
-    dispatcher.create_many(keyed("a")).await.unwrap();
+    dispatcher.jobs().create_many(keyed("a")).await.unwrap();
     let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
-    let refused = dispatcher.create_many(keyed("b")).await;
+    let refused = dispatcher.jobs().create_many(keyed("b")).await;
     assert!(matches!(refused, Err(Error::TooFast { .. })), "{refused:?}");
     assert_eq!((redis.calls("hset").await, redis.calls("fcall").await), (0, 1));
 }
@@ -157,7 +157,7 @@ async fn who_gives_up_a_create_leaves_nothing_of_it_staged() {
     let dispatcher = alone(&redis).await;
     for _ in 0..8 {
         let creator = dispatcher.clone();
-        let creating = tokio::spawn(async move { creator.create_many(vec![spec("1"); 1000]).await.map(|ids| ids.len()) });
+        let creating = tokio::spawn(async move { creator.jobs().create_many(vec![spec("1"); 1000]).await.map(|ids| ids.len()) });
         until("a group that is staged", || async { (redis.run::<u8>(&["EXISTS", "hero:q:staged"]).await == 1).then_some(()) }).await;
         creating.abort();
         let is_left = creating.await.is_err();
@@ -188,7 +188,7 @@ async fn what_another_program_makes_of_the_lists_of_groups_holds_up_nobody() {
     store.jobs().release_relatives(64).await.unwrap();
     let left: usize = redis.run(&["LLEN", &format!("hero:staged:{group}:lines")]).await;
     assert!(left >= 5003 - 64, "{left}");
-    assert_eq!(dispatcher.create_many(vec![spec("1"); MANY]).await.unwrap().len(), MANY);
+    assert_eq!(dispatcher.jobs().create_many(vec![spec("1"); MANY]).await.unwrap().len(), MANY);
     finished(&redis, &store).await;
     assert_eq!(redis.run::<usize>(&["ZCARD", "hero:q:scheduled"]).await, MANY);
 }
@@ -200,7 +200,7 @@ async fn a_line_with_an_impossible_time_leaves_those_beside_it_in_their_lists() 
     let creator = alone(&redis).await;
     may_be_shown(&redis, false).await;
     let server = a_process();
-    let creating = server.spawn(async move { creator.create_many(vec![spec("1"); MANY]).await });
+    let creating = server.spawn(async move { creator.jobs().create_many(vec![spec("1"); MANY]).await });
     is_created(&redis).await;
     server.shutdown_background();
     let _ = creating.await;
@@ -224,7 +224,7 @@ async fn a_create_whose_group_another_program_took_from_the_list_ends() {
     let redis = Redis::start().await;
     let creator = alone(&redis).await;
     may_be_shown(&redis, false).await;
-    let creating = tokio::spawn(async move { creator.create_many(vec![spec("1"); MANY]).await });
+    let creating = tokio::spawn(async move { creator.jobs().create_many(vec![spec("1"); MANY]).await });
     is_created(&redis).await;
     let _: u8 = redis.run(&["DEL", "hero:q:created"]).await;
     let before = redis.calls("fcall").await;
@@ -246,7 +246,7 @@ async fn no_more_than_some_groups_are_staged_at_a_time() {
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
     stage_elsewhere(&redis, 64).await;
-    let refused = dispatcher.create_many(vec![spec("1"); MANY]).await;
+    let refused = dispatcher.jobs().create_many(vec![spec("1"); MANY]).await;
     assert!(matches!(&refused, Err(Error::Full { what, .. }) if what.contains("lists of jobs")), "{refused:?}");
 }
 
@@ -258,7 +258,7 @@ async fn one_caller_leaves_room_for_the_groups_of_others() {
     let group = |caller: &str| {
         let dispatcher = dispatcher.clone();
         let job = JobSpec { caller_id: Some(caller.to_owned()), ..spec("1") };
-        async move { dispatcher.create_many(vec![job; MANY]).await }
+        async move { dispatcher.jobs().create_many(vec![job; MANY]).await }
     };
     let (of_one, of_other) = tokio::join!(futures_util::future::join_all((0..24).map(|_| group("one"))), group("other"));
     for created in of_one.into_iter().chain([of_other]) {
@@ -269,9 +269,9 @@ async fn one_caller_leaves_room_for_the_groups_of_others() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_held_for_a_job_that_somebody_else_creates_waits_for_that_one_alone() {
     let (house, hand) = by_hand().await;
-    let (other, group) = (house.dispatcher.create(spec("1")).await.unwrap(), JobId::random());
+    let (other, group) = (house.dispatcher.jobs().create(spec("1")).await.unwrap(), JobId::random());
     let held = held_for(&house.redis, &group, std::slice::from_ref(&other)).await;
-    let id = house.dispatcher.create(named(&held[0], JobSpec { dependents: vec![other.clone()], ..spec("1") })).await.unwrap();
+    let id = house.dispatcher.jobs().create(named(&held[0], JobSpec { dependents: vec![other.clone()], ..spec("1") })).await.unwrap();
     let _: usize = house.redis.run(&["ZADD", "hero:q:staged", "1", &format!("{group} 1")]).await;
     assert_eq!(begin(&house, &other).await, Status::WaitingForPrerequisites);
     until("a group that is taken away", || async { keys(&house.redis, "hero:*staged*").await.is_empty().then_some(()) }).await;
@@ -286,22 +286,22 @@ async fn who_is_held_does_not_begin_by_a_retry_before_the_group_is_there_or_neve
     let redis = Redis::start().await;
     let store = redis.store().await;
     let dispatcher = dispatcher([store.clone()], redis.directory());
-    let (other, group) = (dispatcher.create(spec("1")).await.unwrap(), JobId::random());
+    let (other, group) = (dispatcher.jobs().create(spec("1")).await.unwrap(), JobId::random());
     held_for(&redis, &group, std::slice::from_ref(&other)).await;
     let _: usize = redis.run(&["ZADD", "hero:q:staged", "32503680000000", &format!("{group} 1")]).await;
-    dispatcher.start(CONTEXT, &other).await.unwrap();
-    assert_eq!(dispatcher.stop(CONTEXT, &other).await.unwrap(), Status::Error);
-    let refused = dispatcher.retry(CONTEXT, &other).await;
+    dispatcher.jobs().start(CONTEXT, &other).await.unwrap();
+    assert_eq!(dispatcher.jobs().stop(CONTEXT, &other).await.unwrap(), Status::Error);
+    let refused = dispatcher.jobs().retry(CONTEXT, &other).await;
     assert!(matches!(&refused, Err(Error::Full { what, .. }) if what.contains("just being created")), "{refused:?}");
     finished(&redis, &store).await;
-    assert_eq!(dispatcher.retry(CONTEXT, &other).await.unwrap(), Status::Dispatched);
+    assert_eq!(dispatcher.jobs().retry(CONTEXT, &other).await.unwrap(), Status::Dispatched);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_group_of_which_a_part_was_taken_away_is_staged_anew() {
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
-    let creating = tokio::spawn(async move { dispatcher.create_many(vec![spec("1"); 1000]).await });
+    let creating = tokio::spawn(async move { dispatcher.jobs().create_many(vec![spec("1"); 1000]).await });
     let script = "local staged = redis.call('KEYS', 'hero:staged:*:3')
         if #staged > 0 then redis.call('DEL', staged[1]) end
         return { #staged, #redis.call('KEYS', 'hero:staged:*') }";

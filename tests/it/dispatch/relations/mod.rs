@@ -58,21 +58,21 @@ fn named(id: &JobId, spec: JobSpec) -> JobSpec {
 }
 
 async fn create(house: &House, spec: JobSpec) -> JobId {
-    house.dispatcher.create(spec).await.unwrap()
+    house.dispatcher.jobs().create(spec).await.unwrap()
 }
 
 async fn begin(house: &House, id: &JobId) -> Status {
-    house.dispatcher.start(CONTEXT, id).await.unwrap()
+    house.dispatcher.jobs().start(CONTEXT, id).await.unwrap()
 }
 
 async fn status(house: &House, id: &JobId) -> Status {
-    house.dispatcher.status(CONTEXT, id).await.unwrap()
+    house.dispatcher.jobs().status(CONTEXT, id).await.unwrap()
 }
 
 /// Why a job ended badly, once it has.
 async fn fate(house: &House, id: &JobId) -> JobError {
     house.is(id, Status::Error).await;
-    match house.dispatcher.result(CONTEXT, id).await {
+    match house.dispatcher.jobs().result(CONTEXT, id).await {
         Err(Error::Failed { error, .. }) => *error,
         other => panic!("{other:?}"),
     }

@@ -50,10 +50,10 @@ async fn a_job_whose_prerequisite_is_in_error_ends_at_once() {
     ended_by(&house, &created_before, &bad).await;
     let created_after = create(&house, after(&[&bad, &good])).await;
     // Whether it ends when it is created or when it is started is not the point.
-    drop(house.dispatcher.start(CONTEXT, &created_after).await);
+    drop(house.dispatcher.jobs().start(CONTEXT, &created_after).await);
     assert_eq!(status(&house, &created_after).await, Status::Error);
     ended_by(&house, &created_after, &bad).await;
-    let waited = house.dispatcher.run_and_wait(after(&[&bad]), PATIENCE).await.unwrap_err();
+    let waited = house.dispatcher.jobs().run_and_wait(after(&[&bad]), PATIENCE).await.unwrap_err();
     let Error::Failed { error, .. } = waited else { panic!("{waited}") };
     assert_eq!(error.kind, ErrorKind::Prerequisite);
     hand.finish(&good).await;
@@ -86,7 +86,7 @@ async fn a_chain_of_200_runs_in_order() {
     for job in chain.iter().rev() {
         begin(&house, job).await;
     }
-    house.dispatcher.wait(CONTEXT, &chain[199], PATIENCE).await.unwrap();
+    house.dispatcher.jobs().wait(CONTEXT, &chain[199], PATIENCE).await.unwrap();
     let history = history(&house.redis).await;
     for pair in chain.windows(2) {
         assert!(when(&history, &pair[0], Status::Finished) < when(&history, &pair[1], Status::Started));
@@ -97,12 +97,12 @@ async fn a_chain_of_200_runs_in_order() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_job_waits_for_300() {
     let house = House::open(2).await;
-    let creations = (0..300).map(|_| house.dispatcher.create(spec("1")));
+    let creations = (0..300).map(|_| house.dispatcher.jobs().create(spec("1")));
     let many: Vec<JobId> = futures_util::future::try_join_all(creations).await.unwrap();
     let job = house.start(JobSpec { prerequisites: many.clone(), ..spec("2") }).await;
     assert_eq!(status(&house, &job).await, Status::WaitingForPrerequisites);
     futures_util::future::join_all(many.iter().map(|id| begin(&house, id))).await;
-    assert_eq!(house.dispatcher.wait(CONTEXT, &job, PATIENCE).await.unwrap().output, "2");
+    assert_eq!(house.dispatcher.jobs().wait(CONTEXT, &job, PATIENCE).await.unwrap().output, "2");
     let history = history(&house.redis).await;
     let began = when(&history, &job, Status::Started);
     assert!(many.iter().all(|id| when(&history, id, Status::Finished) < began));
@@ -113,12 +113,12 @@ async fn one_job_waits_for_300() {
 async fn whoever_runs_a_job_and_waits_waits_for_its_prerequisites_too() {
     let house = House::open(2).await;
     let slow = house.start(spec("sleep(0.2); 1")).await;
-    let result = house.dispatcher.run_and_wait(JobSpec { script: "2".into(), ..after(&[&slow]) }, PATIENCE).await.unwrap();
+    let result = house.dispatcher.jobs().run_and_wait(JobSpec { script: "2".into(), ..after(&[&slow]) }, PATIENCE).await.unwrap();
     assert_eq!(result.output, "2");
     let history = history(&house.redis).await;
     assert!(when(&history, &slow, Status::Finished) < when(&history, &result.job_id, Status::Started));
     let fails = house.start(spec("sleep(0.2); throw \"no\"")).await;
-    let failed = house.dispatcher.run_and_wait(after(&[&fails]), PATIENCE).await.unwrap_err();
+    let failed = house.dispatcher.jobs().run_and_wait(after(&[&fails]), PATIENCE).await.unwrap_err();
     let Error::Failed { error, .. } = failed else { panic!("{failed}") };
     assert!(error.kind == ErrorKind::Prerequisite && error.message.contains(fails.as_str()), "{error:?}");
 }

@@ -15,8 +15,8 @@ async fn refused(house: &House, specs: Vec<JobSpec>, naming: &[&JobId]) -> Strin
     let (jobs_before, keys_before) = (jobs(house).await, keys(house).await);
     let single = specs.len() == 1;
     let error = match single {
-        true => house.dispatcher.create(specs[0].clone()).await.unwrap_err(),
-        false => house.dispatcher.create_many(specs.clone()).await.unwrap_err(),
+        true => house.dispatcher.jobs().create(specs[0].clone()).await.unwrap_err(),
+        false => house.dispatcher.jobs().create_many(specs.clone()).await.unwrap_err(),
     };
     let text = error.to_string();
     for id in naming {
@@ -25,7 +25,7 @@ async fn refused(house: &House, specs: Vec<JobSpec>, naming: &[&JobId]) -> Strin
     assert!(!matches!(error, Error::Store { .. } | Error::NotFound(_)), "{error:?}");
     assert_eq!((jobs(house).await, keys(house).await), (jobs_before, keys_before), "{text}");
     if single {
-        house.dispatcher.create_many(specs).await.unwrap_err();
+        house.dispatcher.jobs().create_many(specs).await.unwrap_err();
         assert_eq!(jobs(house).await, jobs_before);
     }
     text
@@ -50,7 +50,7 @@ async fn jobs_that_do_not_exist_are_named() {
     refused(&house, vec![after(&[&missing, &there, &other])], &[&missing, &other]).await;
     refused(&house, vec![spec("1"), after(&[&there, &missing])], &[&missing]).await;
     // Waiting for it or not makes no difference.
-    house.dispatcher.run_and_wait(after(&[&missing]), crate::support::PATIENCE).await.unwrap_err();
+    house.dispatcher.jobs().run_and_wait(after(&[&missing]), crate::support::PATIENCE).await.unwrap_err();
     assert_eq!(jobs(&house).await, 1);
 }
 
@@ -142,7 +142,7 @@ async fn a_job_that_has_not_begun_waits_for_those_that_name_it_as_their_dependen
     hand.finish(&first).await;
     super::released(&house.redis).await;
     assert_eq!(status(&house, &waiting).await, Status::WaitingForPrerequisites);
-    house.dispatcher.start(CONTEXT, &new).await.unwrap();
+    house.dispatcher.jobs().start(CONTEXT, &new).await.unwrap();
     hand.finish(&new).await;
     hand.finish(&waiting).await;
     hand.finish(&created).await;

@@ -7,7 +7,7 @@ use super::{after, by_hand, child_of, continuation_of, create, ended_by, fate, l
 use crate::support::{CONTEXT, House, PATIENCE, spec};
 
 async fn retry(house: &House, id: &JobId) -> Status {
-    house.dispatcher.retry(CONTEXT, id).await.unwrap()
+    house.dispatcher.jobs().retry(CONTEXT, id).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -16,15 +16,15 @@ async fn a_job_in_error_runs_again_and_its_new_end_is_the_one_that_counts() {
     let job = house.start(spec("1")).await;
     hand.fail(&job).await;
     assert_eq!(retry(&house, &job).await, Status::Dispatched);
-    let again = house.dispatcher.job(CONTEXT, &job).await.unwrap();
+    let again = house.dispatcher.jobs().job(CONTEXT, &job).await.unwrap();
     assert!(again.status == Status::Dispatched && again.finished_at.is_none() && again.output.is_none(), "{again:?}");
     let key = format!("hero:job:{job}");
     // The time of the first end may not meet the second run.
     assert_eq!(house.redis.run::<i64>(&["TTL", &key]).await, -1);
-    let waiting = house.dispatcher.wait(CONTEXT, &job, PATIENCE);
+    let waiting = house.dispatcher.jobs().wait(CONTEXT, &job, PATIENCE);
     let (result, ()) = tokio::join!(waiting, hand.finish(&job));
     assert_eq!(result.unwrap().output, "1");
-    let done = house.dispatcher.job(CONTEXT, &job).await.unwrap();
+    let done = house.dispatcher.jobs().job(CONTEXT, &job).await.unwrap();
     assert!(done.status == Status::Finished && done.error.is_none(), "{done:?}");
     // Nobody blocks on the reply of a job that a server stored.
     assert_eq!(house.redis.run::<i64>(&["EXISTS", &format!("hero:q:reply:{job}")]).await, 0);
@@ -38,7 +38,7 @@ async fn a_finished_job_runs_again() {
     let first = house.run("40 + 2").await.unwrap();
     let status = retry(&house, &first.job_id).await;
     assert!(matches!(status, Status::Dispatched | Status::Started), "{status}");
-    let second = house.dispatcher.wait(CONTEXT, &first.job_id, PATIENCE).await.unwrap();
+    let second = house.dispatcher.jobs().wait(CONTEXT, &first.job_id, PATIENCE).await.unwrap();
     assert_eq!(second.output, "42");
     assert!(second.started_at > first.started_at && second.finished_at > first.finished_at, "{first:?} {second:?}");
     leaves_nothing(&house.redis).await;
@@ -57,11 +57,11 @@ async fn the_end_of_an_attempt_before_the_retry_is_not_taken_for_the_new_one() {
     store.queues().reap(128).await.unwrap();
     hand.fail(&id).await;
     let dispatcher = crate::support::dispatcher([store.clone()], redis.directory());
-    dispatcher.retry(CONTEXT, &id).await.unwrap();
+    dispatcher.jobs().retry(CONTEXT, &id).await.unwrap();
     let second = hand.take(&id).await;
     assert_ne!(first, second);
     assert_eq!(late.try_finish(&id).await, None);
-    assert_eq!(dispatcher.status(CONTEXT, &id).await.unwrap(), Status::Started);
+    assert_eq!(dispatcher.jobs().status(CONTEXT, &id).await.unwrap(), Status::Started);
     hand.finish(&id).await;
 }
 
@@ -83,11 +83,11 @@ async fn only_a_job_that_has_ended_is_retried() {
         (dispatched, Status::Dispatched),
     ];
     for (job, expected) in jobs {
-        let error = house.dispatcher.retry(CONTEXT, &job).await.unwrap_err();
+        let error = house.dispatcher.jobs().retry(CONTEXT, &job).await.unwrap_err();
         assert!(matches!(&error, Error::State { job_id, status, .. } if *job_id == job && *status == expected), "{error:?}");
         assert_eq!(status(&house, &job).await, expected);
     }
-    let missing = house.dispatcher.retry(CONTEXT, &JobId::random()).await.unwrap_err();
+    let missing = house.dispatcher.jobs().retry(CONTEXT, &JobId::random()).await.unwrap_err();
     assert!(matches!(missing, Error::NotFound(_)), "{missing:?}");
 }
 
@@ -96,7 +96,7 @@ async fn one_of_two_concurrent_retries_succeeds() {
     let (house, hand) = by_hand().await;
     let job = house.start(spec("1")).await;
     hand.fail(&job).await;
-    let both = tokio::join!(house.dispatcher.retry(CONTEXT, &job), house.dispatcher.retry(CONTEXT, &job));
+    let both = tokio::join!(house.dispatcher.jobs().retry(CONTEXT, &job), house.dispatcher.jobs().retry(CONTEXT, &job));
     assert!(both.0.is_ok() != both.1.is_ok(), "{both:?}");
     hand.finish(&job).await;
     assert_eq!((hand.take_all().await, hand.times(&job).await), (0, 2));
@@ -111,7 +111,7 @@ async fn a_dependent_that_is_retried_before_its_prerequisite_is_not_lost() {
     hand.fail(&bad).await;
     ended_by(&house, &job, &bad).await;
     // It may not run without what it needs; whether that refuses the retry or ends the job again is the same to its owner.
-    if house.dispatcher.retry(CONTEXT, &job).await.is_ok() {
+    if house.dispatcher.jobs().retry(CONTEXT, &job).await.is_ok() {
         assert_eq!(fate(&house, &job).await.kind, ErrorKind::Prerequisite);
     }
     assert_eq!((hand.take_all().await, status(&house, &job).await), (0, Status::Error));

@@ -82,10 +82,10 @@ pub(super) fn shape(name: &str, others: &[JobId], round: usize) -> Vec<JobSpec> 
 async fn no_call_writes_more_than_a_slice_and_one_creates_all() {
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
-    dispatcher.create(spec("1")).await.unwrap();
+    dispatcher.jobs().create(spec("1")).await.unwrap();
     let ids = ids(MANY);
     let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
-    assert_eq!(dispatcher.create_many(chain(&ids)).await.unwrap(), ids);
+    assert_eq!(dispatcher.jobs().create_many(chain(&ids)).await.unwrap(), ids);
     // What each function calls is counted, too: a few commands for each job in the step, and nothing that writes a whole hash.
     assert_eq!((redis.calls("rename").await, redis.calls("persist").await, redis.calls("xadd").await), (1_000, 1_000, 42));
     // A slice is 24 jobs; after the step those of two come to their places by a call, and 64 are entered.
@@ -100,8 +100,8 @@ async fn jobs_of_a_large_group_are_as_those_of_a_small_one() {
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
     let (small, large) = (ids(3), ids(300));
-    dispatcher.create_many(chain(&small)).await.unwrap();
-    dispatcher.create_many(chain(&large)).await.unwrap();
+    dispatcher.jobs().create_many(chain(&small)).await.unwrap();
+    dispatcher.jobs().create_many(chain(&large)).await.unwrap();
     for at in [0, 1] {
         let hash = async |id: &JobId, others: &[JobId]| {
             let words: Vec<String> = redis.run(&["HGETALL", &format!("hero:job:{id}")]).await;
@@ -124,7 +124,7 @@ async fn jobs_of_a_large_group_are_as_those_of_a_small_one() {
 async fn one_bad_entry_of_many_leaves_nothing() {
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
-    let there = dispatcher.create(spec("1")).await.unwrap();
+    let there = dispatcher.jobs().create(spec("1")).await.unwrap();
     let own = JobId::random();
     let bad = [
         ("a missing prerequisite", after(&[&JobId::random()]), "150"),
@@ -137,14 +137,14 @@ async fn one_bad_entry_of_many_leaves_nothing() {
         specs[150] = bad;
         // The next of the chain waits for one that is not in it now.
         specs[151] = spec("1");
-        let error = dispatcher.create_many(specs).await.expect_err(what).to_string();
+        let error = dispatcher.jobs().create_many(specs).await.expect_err(what).to_string();
         assert!(error.contains(&format!("jobs[{index}]")), "{what}: {error}");
         holds_only(&redis, 1).await;
     }
     let ids = ids(300);
     let mut circle = chain(&ids);
     circle[0] = named(&ids[0], after(&[&ids[299]]));
-    let error = dispatcher.create_many(circle).await.unwrap_err().to_string();
+    let error = dispatcher.jobs().create_many(circle).await.unwrap_err().to_string();
     assert!(error.contains("would wait for each other") && error.contains(ids[299].as_str()), "{error}");
     holds_only(&redis, 1).await;
 }
@@ -153,11 +153,12 @@ async fn one_bad_entry_of_many_leaves_nothing() {
 async fn a_full_redis_takes_none_of_many() {
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
-    dispatcher.create(spec("1")).await.unwrap();
+    dispatcher.jobs().create(spec("1")).await.unwrap();
     let used = redis.memory("used_memory").await;
     // Room for a part of them.
     let _: () = redis.run(&["CONFIG", "SET", "maxmemory", &(used + 400_000).to_string()]).await;
-    let error = dispatcher.create_many(vec![JobSpec { args: Some(format!("\"{}\"", "x".repeat(1_000)).into()), ..spec("1") }; MANY]).await;
+    let error =
+        dispatcher.jobs().create_many(vec![JobSpec { args: Some(format!("\"{}\"", "x".repeat(1_000)).into()), ..spec("1") }; MANY]).await;
     assert!(matches!(error, Err(Error::Store { .. } | Error::Full { .. })), "{error:?}");
     let _: () = redis.run(&["CONFIG", "SET", "maxmemory", "0"]).await;
     holds_only(&redis, 1).await;
@@ -173,7 +174,7 @@ async fn a_server_that_ends_while_it_creates_many_has_created_all_or_none() {
         let clients = clients(&redis).await;
         let dispatcher = alone(&redis).await;
         let server = a_process();
-        let creating = server.spawn(async move { dispatcher.create_many(chain(&ids(200))).await.map(|ids| ids.len()) });
+        let creating = server.spawn(async move { dispatcher.jobs().create_many(chain(&ids(200))).await.map(|ids| ids.len()) });
         for _ in 0..random.random_range(0..60) {
             let _: String = redis.run(&["PING"]).await;
         }
@@ -213,7 +214,7 @@ async fn a_follower_sees_each_of_many_that_were_created_together_from_whatever_c
     let redis = Redis::start().await;
     let store = redis.store().await;
     let dispatcher = dispatcher([store.clone()], redis.directory());
-    let ids = dispatcher.create_many(vec![spec("1"); 250]).await.unwrap();
+    let ids = dispatcher.jobs().create_many(vec![spec("1"); 250]).await.unwrap();
     let read = async |cursor: &str| {
         let mut changes = Box::pin(store.events().replay(cursor).await.unwrap().unwrap());
         let mut seen = Vec::new();
@@ -240,28 +241,28 @@ async fn a_group_that_is_more_than_may_be_created_now_is_refused_before_anything
     store.limits().set_jobs_per_second(10);
     let dispatcher = dispatcher([store], redis.directory());
     let keyed = || (0..100).map(|at| JobSpec { idempotency_key: Some(format!("k{at}")), ..spec("1") }).collect::<Vec<_>>();
-    let first = dispatcher.create_many(keyed()).await.unwrap();
+    let first = dispatcher.jobs().create_many(keyed()).await.unwrap();
     let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
-    let refused = dispatcher.create_many(chain(&ids(MANY))).await;
+    let refused = dispatcher.jobs().create_many(chain(&ids(MANY))).await;
     // That is the group's, and no entry is at fault.
     assert!(matches!(refused, Err(Error::TooFast { .. })), "{refused:?}");
     assert_eq!((redis.calls("hset").await, redis.calls("expire").await, redis.calls("fcall").await), (0, 0, 1));
     holds_only(&redis, 100).await;
     // Nothing of this one is new.
-    assert_eq!(dispatcher.create_many(keyed()).await.unwrap(), first);
+    assert_eq!(dispatcher.jobs().create_many(keyed()).await.unwrap(), first);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_group_of_any_shape_is_created_by_one_step_and_entered_in_few_calls() {
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
-    let others = dispatcher.create_many(vec![spec("1"); MANY]).await.unwrap();
+    let others = dispatcher.jobs().create_many(vec![spec("1"); MANY]).await.unwrap();
     let _: () = redis.run(&["CONFIG", "SET", "slowlog-max-len", "100000"]).await;
     for (round, name) in SHAPES.into_iter().enumerate() {
         let specs = shape(name, &others, round);
         let _: () = redis.run(&["CONFIG", "SET", "slowlog-log-slower-than", "0"]).await;
         let _: () = redis.run(&["SLOWLOG", "RESET"]).await;
-        dispatcher.create_many(specs).await.unwrap();
+        dispatcher.jobs().create_many(specs).await.unwrap();
         let _: () = redis.run(&["CONFIG", "SET", "slowlog-log-slower-than", "-1"]).await;
         let entries: Vec<(u64, u64, u64, Vec<String>, String, String)> = redis.run(&["SLOWLOG", "GET", "100000"]).await;
         let times = |name: &str| {

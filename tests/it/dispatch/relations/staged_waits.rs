@@ -13,16 +13,16 @@ async fn many_that_wait_for_what_has_ended_or_ends_meanwhile_go_on() {
     hand.finish(&ended).await;
     hand.fail(&failed).await;
     let specs: Vec<JobSpec> = (0..100).map(|at| if at % 2 == 0 { after(&[&ended]) } else { continuation_of(&failed) }).collect();
-    for id in house.dispatcher.create_many(specs).await.unwrap() {
+    for id in house.dispatcher.jobs().create_many(specs).await.unwrap() {
         assert_eq!(begin(&house, &id).await, Status::Dispatched);
     }
-    let lost = house.dispatcher.create_many(vec![after(&[&failed]); 100]).await.unwrap();
+    let lost = house.dispatcher.jobs().create_many(vec![after(&[&failed]); 100]).await.unwrap();
     for id in [&lost[0], &lost[99]] {
         ended_by(&house, id, &failed).await;
     }
     for round in 0..4 {
         let last = house.start(spec("1")).await;
-        let creating = house.dispatcher.create_many(vec![after(&[&last]); 300]);
+        let creating = house.dispatcher.jobs().create_many(vec![after(&[&last]); 300]);
         let (ids, ()) = tokio::join!(creating, async {
             for _ in 0..round * 3 {
                 status(&house, &last).await;
@@ -62,7 +62,7 @@ async fn what_had_ended_when_a_part_of_a_group_was_staged_counts_for_the_rest_th
             "predecessor" => continuation_of(&other),
             _ => JobSpec { parent_id: Some(other.clone()), ..spec("1") },
         };
-        let creating = house.dispatcher.create_many(vec![related; MANY]);
+        let creating = house.dispatcher.jobs().create_many(vec![related; MANY]);
         let (ids, ()) = tokio::join!(creating, delete_between_slices(&house.redis, &other));
         let ids = ids.unwrap_or_else(|error| panic!("{what}: {error}"));
         for id in [&ids[0], &ids[MANY / 2], &ids[MANY - 1]] {
@@ -78,7 +78,7 @@ async fn many_that_wait_for_a_job_and_are_its_continuations_begin_when_its_child
     hand.finish(&parent).await;
     let child = house.start(JobSpec { parent_id: Some(parent.clone()), ..spec("1") }).await;
     let both = JobSpec { predecessor_id: Some(parent.clone()), ..after(&[&parent]) };
-    let ids = house.dispatcher.create_many(vec![both; 100]).await.unwrap();
+    let ids = house.dispatcher.jobs().create_many(vec![both; 100]).await.unwrap();
     assert_eq!(begin(&house, &ids[99]).await, Status::WaitingForPrerequisites);
     hand.finish(&child).await;
     house.is(&ids[99], Status::Dispatched).await;
@@ -89,8 +89,8 @@ async fn a_fan_of_a_thousand_waits_for_its_root_outside_and_inside_of_the_group(
     let (house, hand) = by_hand().await;
     let root = JobId::random();
     let first: Vec<JobSpec> = std::iter::once(named(&root, spec("1"))).chain((1..500).map(|_| after(&[&root]))).collect();
-    let mut ids = house.dispatcher.create_many(first).await.unwrap();
-    ids.extend(house.dispatcher.create_many(vec![after(&[&root]); 500]).await.unwrap());
+    let mut ids = house.dispatcher.jobs().create_many(first).await.unwrap();
+    ids.extend(house.dispatcher.jobs().create_many(vec![after(&[&root]); 500]).await.unwrap());
     for id in &ids[1..] {
         assert_eq!(begin(&house, id).await, Status::WaitingForPrerequisites);
     }
@@ -107,8 +107,8 @@ async fn those_whose_creator_ended_after_the_step_are_entered_by_the_releaser() 
     let redis = Redis::start().await;
     let store = redis.store().await;
     let dispatcher = dispatcher([store.clone()], redis.directory());
-    let other = dispatcher.create(spec("1")).await.unwrap();
-    let ids = dispatcher.create_many(vec![after(&[&other]); 100]).await.unwrap();
+    let other = dispatcher.jobs().create(spec("1")).await.unwrap();
+    let ids = dispatcher.jobs().create_many(vec![after(&[&other]); 100]).await.unwrap();
     let list = format!("hero:rel:{other}:dependents");
     assert_eq!(redis.run::<usize>(&["LLEN", &list]).await, 100);
     // As the step leaves them.
@@ -119,7 +119,7 @@ async fn those_whose_creator_ended_after_the_step_are_entered_by_the_releaser() 
     }
     let _: usize = redis.run(&["RPUSH", "hero:q:created", "group"]).await;
     // Nobody comes to it before that one is deleted: each of them learns of it all the same.
-    dispatcher.delete(CONTEXT, &other).await.unwrap();
+    dispatcher.jobs().delete(CONTEXT, &other).await.unwrap();
     while store.jobs().release_relatives(64).await.unwrap() {}
     for id in [&ids[0], &ids[99]] {
         let error: String = redis.run(&["HGET", &format!("hero:job:{id}"), "error"]).await;

@@ -51,12 +51,12 @@ async fn a_group_of_any_shape_whose_server_ends_between_two_steps_is_there_or_no
     for round in 0..5 * SHAPES.len() {
         let clients = clients(&redis).await;
         let dispatcher = alone(&redis).await;
-        let others = dispatcher.create_many(vec![spec("1"); MANY]).await.unwrap();
+        let others = dispatcher.jobs().create_many(vec![spec("1"); MANY]).await.unwrap();
         there += MANY;
         let name = SHAPES[round % SHAPES.len()];
         let group = shape(name, &others, round);
         let server = a_process();
-        let creating = server.spawn(async move { dispatcher.create_many(group).await.map(|ids| ids.len()) });
+        let creating = server.spawn(async move { dispatcher.jobs().create_many(group).await.map(|ids| ids.len()) });
         for _ in 0..random.random_range(0..50) {
             let _: String = redis.run(&["PING"]).await;
         }
@@ -87,11 +87,11 @@ async fn a_redis_that_is_full_at_any_step_has_all_of_a_group_of_any_shape_or_non
     let mut refused = 0;
     for (round, name) in SHAPES.iter().enumerate() {
         for kilobytes in [50, 100, 200, 300, 400, 600] {
-            let others = dispatcher.create_many(vec![spec("1"); MANY]).await.unwrap();
+            let others = dispatcher.jobs().create_many(vec![spec("1"); MANY]).await.unwrap();
             let there = count(&redis).await;
             let used = redis.memory("used_memory").await;
             let _: () = redis.run(&["CONFIG", "SET", "maxmemory", &(used + kilobytes * 1000).to_string()]).await;
-            let made = dispatcher.create_many(shape(name, &others, round * 10_000 + kilobytes as usize)).await;
+            let made = dispatcher.jobs().create_many(shape(name, &others, round * 10_000 + kilobytes as usize)).await;
             let _: () = redis.run(&["CONFIG", "SET", "maxmemory", "0"]).await;
             finished(&redis, &store).await;
             let expected = if made.is_ok() { there + MANY } else { there };
@@ -117,19 +117,19 @@ async fn a_group_whose_server_ended_is_the_same_when_it_is_sent_again_at_once() 
         let (first, again) = (alone(&redis).await, alone(&redis).await);
         let sent = group.clone();
         let server = a_process();
-        let creating = server.spawn(async move { first.create_many(sent).await });
+        let creating = server.spawn(async move { first.jobs().create_many(sent).await });
         for _ in 0..random.random_range(0..25) {
             let _: String = redis.run(&["PING"]).await;
         }
         server.shutdown_background();
         let before = creating.await;
-        let made = again.create_many(group).await.unwrap();
+        let made = again.jobs().create_many(group).await.unwrap();
         if let Ok(before) = before {
             assert_eq!(before.unwrap(), made);
         }
         // Who is told of a job finds it, whoever has it be there.
         for id in &made {
-            assert_eq!(again.status(CONTEXT, id).await.unwrap(), Status::Created);
+            assert_eq!(again.jobs().status(CONTEXT, id).await.unwrap(), Status::Created);
         }
         finished(&redis, &store).await;
         assert_eq!(count(&redis).await, (round + 1) * MANY);
@@ -141,7 +141,7 @@ async fn who_is_to_wait_for_a_large_group_waits_and_goes_on_with_it() {
     let (house, hand) = by_hand().await;
     let mut waiting = Vec::new();
     for _ in 0..3 {
-        waiting.push(house.dispatcher.create(spec("1")).await.unwrap());
+        waiting.push(house.dispatcher.jobs().create(spec("1")).await.unwrap());
     }
     // One of them is named by all, one by one, and one is started before.
     let group: Vec<JobSpec> = (0..MANY)
@@ -150,7 +150,7 @@ async fn who_is_to_wait_for_a_large_group_waits_and_goes_on_with_it() {
             _ => JobSpec { dependents: vec![waiting[0].clone()], ..spec("1") },
         })
         .collect();
-    let ids = house.dispatcher.create_many(group).await.unwrap();
+    let ids = house.dispatcher.jobs().create_many(group).await.unwrap();
     for id in &waiting[..2] {
         assert_eq!(begin(&house, id).await, Status::WaitingForPrerequisites);
     }
@@ -174,10 +174,10 @@ async fn who_is_to_wait_for_a_large_group_waits_and_goes_on_with_it() {
 async fn a_large_group_that_would_close_a_circle_of_jobs_that_are_there_is_refused_and_leaves_them_as_they_were() {
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
-    let first = dispatcher.create(spec("1")).await.unwrap();
-    let second = dispatcher.create(after(&[&first])).await.unwrap();
-    let child = dispatcher.create(child_of(&second)).await.unwrap();
-    let continuation = dispatcher.create(continuation_of(&second)).await.unwrap();
+    let first = dispatcher.jobs().create(spec("1")).await.unwrap();
+    let second = dispatcher.jobs().create(after(&[&first])).await.unwrap();
+    let child = dispatcher.jobs().create(child_of(&second)).await.unwrap();
+    let continuation = dispatcher.jobs().create(continuation_of(&second)).await.unwrap();
     let before = waits_for(&redis, &first).await;
     let closing = [
         JobSpec { dependents: vec![first.clone()], ..after(&[&second]) },
@@ -189,15 +189,15 @@ async fn a_large_group_that_would_close_a_circle_of_jobs_that_are_there_is_refus
     for (at, closing) in closing.into_iter().enumerate() {
         let mut group = vec![JobSpec { dependents: vec![second.clone()], ..spec("1") }; MANY];
         group[100] = closing;
-        let error = dispatcher.create_many(group).await.unwrap_err().to_string();
+        let error = dispatcher.jobs().create_many(group).await.unwrap_err().to_string();
         assert!(error.contains("jobs[100]") && error.contains("would wait for each other"), "{at}: {error}");
         assert_eq!(waits_for(&redis, &first).await, before);
     }
     // And one that has begun cannot wait any more.
-    dispatcher.start(CONTEXT, &first).await.unwrap();
+    dispatcher.jobs().start(CONTEXT, &first).await.unwrap();
     let mut group = vec![JobSpec { dependents: vec![continuation.clone()], ..spec("1") }; MANY];
     group[149] = JobSpec { dependents: vec![first.clone()], ..spec("1") };
-    let error = dispatcher.create_many(group).await.unwrap_err().to_string();
+    let error = dispatcher.jobs().create_many(group).await.unwrap_err().to_string();
     assert!(error.contains("jobs[149]") && error.contains("cannot wait any more"), "{error}");
     assert_eq!(waits_for(&redis, &continuation).await.2, 0);
     assert_eq!(keys(&redis, "hero:job:*").await.len(), 4);
@@ -209,13 +209,13 @@ async fn of_two_groups_of_two_servers_that_would_close_a_circle_together_one_is_
     let redis = Redis::start().await;
     for _ in 0..8 {
         let servers: [Dispatcher; 2] = [alone(&redis).await, alone(&redis).await];
-        let [a, b] = [servers[0].create(spec("1")).await.unwrap(), servers[0].create(spec("1")).await.unwrap()];
+        let [a, b] = [servers[0].jobs().create(spec("1")).await.unwrap(), servers[0].jobs().create(spec("1")).await.unwrap()];
         let group = |before: &JobId, behind: &JobId| {
             let mut group = vec![spec("1"); MANY];
             group[70] = JobSpec { dependents: vec![behind.clone()], ..after(&[before]) };
             group
         };
-        let (one, two) = tokio::join!(servers[0].create_many(group(&a, &b)), servers[1].create_many(group(&b, &a)));
+        let (one, two) = tokio::join!(servers[0].jobs().create_many(group(&a, &b)), servers[1].jobs().create_many(group(&b, &a)));
         assert_eq!([&one, &two].iter().filter(|made| made.is_ok()).count(), 1, "{one:?} {two:?}");
         let refused = one.err().or(two.err()).unwrap();
         assert!(matches!(refused, Error::Entry { index: 70, .. }), "{refused:?}");
@@ -228,7 +228,7 @@ async fn who_is_held_for_a_group_that_never_comes_goes_on() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let dispatcher = dispatcher([store.clone()], redis.directory());
-    let other = dispatcher.create(spec("1")).await.unwrap();
+    let other = dispatcher.jobs().create(spec("1")).await.unwrap();
     let (id, group, key) = (JobId::random(), JobId::random(), format!("hero:job:{other}"));
     // As it stands between two steps.
     let _: usize = redis.run(&["ZADD", "hero:q:staged", "1", &format!("{group} 1")]).await;
@@ -237,7 +237,7 @@ async fn who_is_held_for_a_group_that_never_comes_goes_on() {
     let held: Vec<&str> = held.iter().map(String::as_str).collect();
     let words = [&["HSET", &key, "open", "1", "linked", "1", "more_prerequisites", "1"], held.as_slice()].concat();
     let _: usize = redis.run(&words).await;
-    assert_eq!(dispatcher.start(CONTEXT, &other).await.unwrap(), Status::WaitingForPrerequisites);
+    assert_eq!(dispatcher.jobs().start(CONTEXT, &other).await.unwrap(), Status::WaitingForPrerequisites);
     finished(&redis, &store).await;
     assert_eq!(store.jobs().get(&other).await.unwrap().unwrap().status, Status::Dispatched);
     assert_eq!(waits_for(&redis, &other).await, ("0".to_owned(), 0, 0));

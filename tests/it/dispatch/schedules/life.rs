@@ -65,14 +65,14 @@ async fn an_occurrence_that_finds_no_room_waits_for_it() {
     let redis = Redis::start().await;
     let mut town = Town::with_queues_of(&redis, 1).await;
     let id = town.create(ScheduleSpec { missed: Missed::Skip, ..every(20.0) }).await;
-    let in_the_way = town.dispatcher.create(spec("1")).await.unwrap();
-    town.dispatcher.start(CONTEXT, &in_the_way).await.unwrap();
+    let in_the_way = town.dispatcher.jobs().create(spec("1")).await.unwrap();
+    town.dispatcher.jobs().start(CONTEXT, &in_the_way).await.unwrap();
     // Far longer than the time after which an occurrence is missed where no server runs.
     for _ in 0..10 {
         town.pass(10).await;
     }
     assert_eq!(town.schedule(&id).await.runs, 0);
-    town.dispatcher.delete(CONTEXT, &in_the_way).await.unwrap();
+    town.dispatcher.jobs().delete(CONTEXT, &in_the_way).await.unwrap();
     town.tick().await;
     let schedule = town.schedule(&id).await;
     let jobs = town.jobs(&id).await;

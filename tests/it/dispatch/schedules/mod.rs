@@ -68,7 +68,7 @@ impl Town {
     async fn all_jobs(&self) -> BTreeMap<String, Vec<Job>> {
         let (mut jobs, mut cursor) = (BTreeMap::<String, Vec<Job>>::new(), None);
         loop {
-            let page = self.dispatcher.list(CONTEXT, &JobFilter::default(), cursor.as_deref(), 1000).await.unwrap();
+            let page = self.dispatcher.jobs().list(CONTEXT, &JobFilter::default(), cursor.as_deref(), 1000).await.unwrap();
             for job in page.jobs {
                 jobs.entry(job.labels["schedule"].clone()).or_default().push(job);
             }
@@ -82,7 +82,7 @@ impl Town {
     }
 
     async fn stop(&self, job: &Job) {
-        assert_eq!(self.dispatcher.stop(CONTEXT, &job.job_id).await.unwrap(), Status::Error);
+        assert_eq!(self.dispatcher.jobs().stop(CONTEXT, &job.job_id).await.unwrap(), Status::Error);
     }
 }
 

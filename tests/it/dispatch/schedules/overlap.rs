@@ -20,7 +20,7 @@ async fn skip_leaves_occurrences_out_until_the_job_has_ended() {
     town.pass(10).await;
     assert_eq!(town.jobs(&id).await.len(), 2);
     // A job that is gone has ended, too.
-    town.dispatcher.delete(CONTEXT, &town.jobs(&id).await[1].job_id).await.unwrap();
+    town.dispatcher.jobs().delete(CONTEXT, &town.jobs(&id).await[1].job_id).await.unwrap();
     town.pass(10).await;
     assert_eq!((town.schedule(&id).await.runs, town.schedule(&id).await.skipped_runs), (3, 2));
 }
@@ -62,7 +62,7 @@ async fn queue_has_each_job_wait_for_the_one_before() {
         town.stop(job).await;
     }
     for job in &jobs {
-        town.dispatcher.delete(CONTEXT, &job.job_id).await.unwrap();
+        town.dispatcher.jobs().delete(CONTEXT, &job.job_id).await.unwrap();
     }
     town.pass(10).await;
     assert_eq!(status(&town.jobs(&id).await), [Status::Dispatched]);

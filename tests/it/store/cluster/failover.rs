@@ -40,7 +40,7 @@ async fn when_a_node_dies_other_contexts_go_on_and_its_own_go_on_with_the_replic
             assert_eq!(server.output(*context, &format!("{round}")).await, round.to_string());
         }
     }
-    let refused = server.dispatcher.create(spec(lost, "1")).await.unwrap_err();
+    let refused = server.dispatcher.jobs().create(spec(lost, "1")).await.unwrap_err();
     assert!(matches!(refused, hero::dispatch::Error::Store { .. }), "{refused}");
 
     cluster.node(replica).may_take_over().await;

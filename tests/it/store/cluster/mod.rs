@@ -60,23 +60,24 @@ impl Server {
 
     async fn start(&self, spec: JobSpec) -> JobId {
         let context = spec.context_id;
-        let id = self.dispatcher.create(spec).await.unwrap();
-        self.dispatcher.start(context, &id).await.unwrap();
+        let id = self.dispatcher.jobs().create(spec).await.unwrap();
+        self.dispatcher.jobs().start(context, &id).await.unwrap();
         id
     }
 
     /// The output of a script.
     async fn output(&self, context: ContextId, script: &str) -> String {
-        self.dispatcher.run_and_wait(spec(context, script), PATIENCE).await.unwrap().output
+        self.dispatcher.jobs().run_and_wait(spec(context, script), PATIENCE).await.unwrap().output
     }
 
     /// The output of a job, also while its part of the cluster is away.
     async fn end(&self, context: ContextId, id: &JobId) -> String {
-        until(&format!("the end of {id}"), || async { self.dispatcher.result(context, id).await.ok() }).await.output
+        until(&format!("the end of {id}"), || async { self.dispatcher.jobs().result(context, id).await.ok() }).await.output
     }
 
     async fn is(&self, context: ContextId, id: &JobId, status: Status) {
-        until(&format!("{id} is {status}"), || async { (self.dispatcher.status(context, id).await.ok()? == status).then_some(()) }).await;
+        until(&format!("{id} is {status}"), || async { (self.dispatcher.jobs().status(context, id).await.ok()? == status).then_some(()) })
+            .await;
     }
 
     async fn close(self) {
@@ -122,11 +123,11 @@ async fn everything_works(server: &Server, context: ContextId) {
     let failing = JobSpec { retries: 2, retry_backoff: Seconds::new(0.01), ..spec(context, "throw 1") };
     let failing = server.start(failing).await;
     server.is(context, &failing, Status::Error).await;
-    assert_eq!(dispatcher.job(context, &failing).await.unwrap().attempt, 3);
+    assert_eq!(dispatcher.jobs().job(context, &failing).await.unwrap().attempt, 3);
 
     let soon = dispatcher.contexts().opened(context).unwrap().clock().now().plus(std::time::Duration::from_millis(300));
     let delayed = server.start(JobSpec { run_at: Some(soon), ..spec(context, "7") }).await;
-    assert_eq!(dispatcher.status(context, &delayed).await.unwrap(), Status::Scheduled);
+    assert_eq!(dispatcher.jobs().status(context, &delayed).await.unwrap(), Status::Scheduled);
     assert_eq!(server.end(context, &delayed).await, "7");
 
     let each = ScheduleSpec { job: spec(context, "8"), every: Seconds::new(1.0), ..ScheduleSpec::default() };
@@ -140,11 +141,11 @@ async fn everything_works(server: &Server, context: ContextId) {
 
     let running = server.start(spec(context, "loop {}")).await;
     server.is(context, &running, Status::Started).await;
-    assert_eq!(dispatcher.stop(context, &running).await.unwrap(), Status::Error);
-    let deleted = dispatcher.create(spec(context, "1")).await.unwrap();
-    dispatcher.delete(context, &deleted).await.unwrap();
+    assert_eq!(dispatcher.jobs().stop(context, &running).await.unwrap(), Status::Error);
+    let deleted = dispatcher.jobs().create(spec(context, "1")).await.unwrap();
+    dispatcher.jobs().delete(context, &deleted).await.unwrap();
 
-    let listed = dispatcher.list(context, &Default::default(), None, 100).await.unwrap().jobs;
+    let listed = dispatcher.jobs().list(context, &Default::default(), None, 100).await.unwrap().jobs;
     assert!([&logged, &failing, &delayed, &running].iter().all(|id| listed.iter().any(|job| job.job_id == **id)));
     assert!(listed.iter().all(|job| job.context_id == context && job.job_id != deleted));
     let actors = dispatcher.actors(context).await.unwrap();
@@ -156,16 +157,16 @@ async fn everything_works(server: &Server, context: ContextId) {
 
 /// Relations are followed within the slot of their context.
 async fn relations_work(server: &Server, context: ContextId) {
-    let first = server.dispatcher.create(spec(context, "1")).await.unwrap();
+    let first = server.dispatcher.jobs().create(spec(context, "1")).await.unwrap();
     let second = server.start(JobSpec { prerequisites: vec![first.clone()], ..spec(context, "2") }).await;
-    assert_eq!(server.dispatcher.status(context, &second).await.unwrap(), Status::WaitingForPrerequisites);
-    server.dispatcher.start(context, &first).await.unwrap();
+    assert_eq!(server.dispatcher.jobs().status(context, &second).await.unwrap(), Status::WaitingForPrerequisites);
+    server.dispatcher.jobs().start(context, &first).await.unwrap();
     assert_eq!(server.end(context, &second).await, "2");
 
-    let parent = server.dispatcher.create(spec(context, "3")).await.unwrap();
+    let parent = server.dispatcher.jobs().create(spec(context, "3")).await.unwrap();
     let child = server.start(JobSpec { parent_id: Some(parent.clone()), ..spec(context, "4") }).await;
     let continuation = server.start(JobSpec { predecessor_id: Some(parent.clone()), ..spec(context, "5") }).await;
-    server.dispatcher.start(context, &parent).await.unwrap();
+    server.dispatcher.jobs().start(context, &parent).await.unwrap();
     for (id, output) in [(&parent, "3"), (&child, "4"), (&continuation, "5")] {
         assert_eq!(server.end(context, id).await, output);
     }
@@ -196,7 +197,7 @@ async fn five_contexts_of_a_cluster_work_each_in_its_slot() {
     let _: i64 = node.run(&["LPUSH", &key(context, "q:work:type:osis"), id.as_str()]).await;
     assert_eq!(server.end(context, &id).await, "6");
     for other in CONTEXTS.into_iter().filter(|other| *other != context) {
-        assert!(server.dispatcher.job(other, &id).await.is_err());
+        assert!(server.dispatcher.jobs().job(other, &id).await.is_err());
     }
 
     // What does not belong to a context does not keep it from its lists.

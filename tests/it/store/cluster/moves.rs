@@ -67,7 +67,7 @@ async fn a_slot_that_moves_for_seconds_under_load_costs_no_job_its_attempt() {
                 let (id, number) = (JobId::random(), caller * 1_000_000 + jobs.len());
                 let job = JobSpec { job_id: Some(id.clone()), ..spec(context, &format!("sleep(0.005); {number}")) };
                 until("the job is stored", || async {
-                    match dispatcher.create(job.clone()).await {
+                    match dispatcher.jobs().create(job.clone()).await {
                         Ok(_) | Err(Error::Exists { .. }) => Some(()),
                         Err(Error::Store { .. }) => None,
                         Err(error) => panic!("{error}"),
@@ -75,7 +75,7 @@ async fn a_slot_that_moves_for_seconds_under_load_costs_no_job_its_attempt() {
                 })
                 .await;
                 until("the job is started", || async {
-                    match dispatcher.start(context, &id).await {
+                    match dispatcher.jobs().start(context, &id).await {
                         Ok(_) | Err(Error::State { .. }) => Some(()),
                         Err(Error::Store { .. }) => None,
                         Err(error) => panic!("{error}"),
@@ -108,7 +108,7 @@ async fn a_slot_that_moves_for_seconds_under_load_costs_no_job_its_attempt() {
     assert_eq!(server.end(context, &long).await, "1");
     let jobs: Vec<JobId> = jobs.into_iter().flatten().chain([long]).collect();
     for id in &jobs {
-        let job = dispatcher.job(context, id).await.unwrap();
+        let job = dispatcher.jobs().job(context, id).await.unwrap();
         assert_eq!((job.status, job.attempt), (Status::Finished, 1), "{job:?}");
     }
     server.close().await;
@@ -127,14 +127,14 @@ async fn a_context_whose_slot_moves_is_followed() {
     }
     let [store, asked, listed, peeked] = stores.try_into().ok().unwrap();
     let dispatcher = dispatcher([store.clone()], cluster.directory());
-    let id = dispatcher.create(spec(context, "1")).await.unwrap();
+    let id = dispatcher.jobs().create(spec(context, "1")).await.unwrap();
     let mut events = Box::pin(dispatcher.follow_events(context, Default::default(), None).await.unwrap());
 
     let [source, target] = [cluster.node(from), cluster.node(to)];
     Move::begin(source, target, context).await.end().await;
 
     // A function, a plain command, SCAN with a pipeline, a connection of its own, and the reader of the events.
-    assert_eq!(dispatcher.start(context, &id).await.unwrap(), Status::Dispatched);
+    assert_eq!(dispatcher.jobs().start(context, &id).await.unwrap(), Status::Dispatched);
     assert_eq!(asked.jobs().get(&id).await.unwrap().unwrap().job_id, id);
     assert_eq!(listed.jobs().list(&Default::default(), None, 10, usize::MAX).await.unwrap().unwrap().jobs.len(), 1);
     let (peek, queue) = (tokio::sync::Mutex::new(Peek::new(peeked)), key(context, "q:work:type:osis"));

@@ -16,8 +16,8 @@ async fn the_name_and_password_of_the_address_open_every_node() {
     for context in CONTEXTS {
         let (store, _) = connect(&endpoint, context).await.unwrap();
         let dispatcher = dispatcher([store], cluster.directory());
-        let id = dispatcher.create(spec(context, "1")).await.unwrap();
-        assert_eq!(dispatcher.status(context, &id).await.unwrap(), Status::Created);
+        let id = dispatcher.jobs().create(spec(context, "1")).await.unwrap();
+        assert_eq!(dispatcher.jobs().status(context, &id).await.unwrap(), Status::Created);
     }
     assert!(connect(&seed.endpoint(), ContextId(0)).await.is_err());
 }
@@ -45,8 +45,8 @@ async fn an_outsiders_key_by_the_name_that_nobody_has_stops_no_context() {
     let owner = cluster.node(cluster.owner(&key(ContextId(0), "x")).await);
     owner.ok(&["SET", &key(ContextId(0), "events:none"), "x"]).await;
     let dispatcher = dispatcher([store], cluster.directory());
-    let id = dispatcher.create(spec(ContextId(0), "1")).await.unwrap();
-    assert_eq!(dispatcher.status(ContextId(0), &id).await.unwrap(), Status::Created);
+    let id = dispatcher.jobs().create(spec(ContextId(0), "1")).await.unwrap();
+    assert_eq!(dispatcher.jobs().status(ContextId(0), &id).await.unwrap(), Status::Created);
 }
 
 #[tokio::test(flavor = "multi_thread")]

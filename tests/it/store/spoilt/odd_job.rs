@@ -124,7 +124,7 @@ async fn one_idempotency_key_is_one_entry_of_a_group() {
     let (redis, _store) = house().await;
     let house = crate::support::House::on(redis).await;
     let entry = JobSpec { idempotency_key: Some("k".into()), ..crate::support::spec("1") };
-    let refused = house.dispatcher.create_many(vec![entry.clone(), entry]).await.unwrap_err();
+    let refused = house.dispatcher.jobs().create_many(vec![entry.clone(), entry]).await.unwrap_err();
     assert!(refused.to_string().starts_with("jobs[1]: idempotency_key"), "{refused}");
     house.close().await;
 }

@@ -56,6 +56,6 @@ impl Method for CreateJob {
 
     async fn call(self, app: &App, session: &Session) -> Result<JobId, Error> {
         let spec = signed(self.spec, session);
-        Ok(if self.start { app.dispatcher.run(spec).await? } else { app.dispatcher.create(spec).await? })
+        Ok(if self.start { app.dispatcher.jobs().run(spec).await? } else { app.dispatcher.jobs().create(spec).await? })
     }
 }

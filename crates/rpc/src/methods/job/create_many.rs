@@ -58,6 +58,6 @@ impl Method for CreateJobs {
 
     async fn call(self, app: &App, session: &Session) -> Result<Vec<JobId>, Error> {
         let specs = self.jobs.into_iter().map(|spec| signed(spec, session)).collect();
-        Ok(if self.start { app.dispatcher.run_many(specs).await? } else { app.dispatcher.create_many(specs).await? })
+        Ok(if self.start { app.dispatcher.jobs().run_many(specs).await? } else { app.dispatcher.jobs().create_many(specs).await? })
     }
 }

@@ -41,8 +41,8 @@ impl Method for DeleteJob {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
-        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
-        app.dispatcher.delete(self.context_id, &job_id).await?;
+        let job_id = app.dispatcher.jobs().spelled(self.context_id, self.job_id).await?;
+        app.dispatcher.jobs().delete(self.context_id, &job_id).await?;
         Ok(true)
     }
 }

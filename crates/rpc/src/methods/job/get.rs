@@ -43,7 +43,7 @@ impl Method for GetJob {
 
     async fn call(self, app: &App, _: &Session) -> Result<Job, Error> {
         let largest = usize::try_from(app.details.limits.response_bytes).unwrap_or(usize::MAX);
-        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
-        Ok(app.dispatcher.job_within(self.context_id, &job_id, largest).await?)
+        let job_id = app.dispatcher.jobs().spelled(self.context_id, self.job_id).await?;
+        Ok(app.dispatcher.jobs().job_within(self.context_id, &job_id, largest).await?)
     }
 }

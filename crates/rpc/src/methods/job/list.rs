@@ -57,7 +57,7 @@ impl Method for ListJobs {
     async fn call(self, app: &App, _: &Session) -> Result<JobPage, Error> {
         // This is well below the limit of a response.
         let bytes = usize::try_from(app.details.limits.response_bytes / 2).unwrap_or(usize::MAX);
-        let page = app.dispatcher.list_within(self.context_id, &self.filter, self.cursor.as_deref(), self.limit.get(), bytes);
+        let page = app.dispatcher.jobs().list_within(self.context_id, &self.filter, self.cursor.as_deref(), self.limit.get(), bytes);
         Ok(page.await?)
     }
 }

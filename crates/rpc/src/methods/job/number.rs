@@ -42,7 +42,7 @@ impl Method for NumberJob {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<String, Error> {
-        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
-        Ok(app.dispatcher.number(self.context_id, &job_id).await?)
+        let job_id = app.dispatcher.jobs().spelled(self.context_id, self.job_id).await?;
+        Ok(app.dispatcher.jobs().number(self.context_id, &job_id).await?)
     }
 }

@@ -43,8 +43,8 @@ impl Method for GetResult {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<JobResult, Error> {
-        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        let job_id = app.dispatcher.jobs().spelled(self.context_id, self.job_id).await?;
         let largest = app.details.limits.response_bytes as usize;
-        Ok(app.dispatcher.result_within(self.context_id, &job_id, largest).await?)
+        Ok(app.dispatcher.jobs().result_within(self.context_id, &job_id, largest).await?)
     }
 }

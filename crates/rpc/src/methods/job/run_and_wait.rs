@@ -73,7 +73,7 @@ impl Method for RunAndWait {
     }
 
     async fn notify(self, app: &App, session: &Session, act: &mut Act) -> Result<(), Error> {
-        let id = app.dispatcher.run(signed(self.spec, session)).await?;
+        let id = app.dispatcher.jobs().run(signed(self.spec, session)).await?;
         act.done(Some(object("job", &id)));
         Ok(())
     }
@@ -84,7 +84,7 @@ impl RunAndWait {
     async fn run(self, app: &App, session: &Session, in_batch: bool, stored: impl FnOnce(&JobId) + Send) -> Result<JobResult, Error> {
         let (context, wait) = (self.spec.context_id, self.wait_timeout.duration());
         let deadline = Instant::now() + wait;
-        let awaited = app.dispatcher.run_until_end(signed(self.spec, session), wait, stored).await?;
+        let awaited = app.dispatcher.jobs().run_until_end(signed(self.spec, session), wait, stored).await?;
         Waited { context, deadline, in_batch }.result(awaited, app, session).await
     }
 }

@@ -41,7 +41,7 @@ impl Method for GetStatus {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Status, Error> {
-        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
-        Ok(app.dispatcher.status(self.context_id, &job_id).await?)
+        let job_id = app.dispatcher.jobs().spelled(self.context_id, self.job_id).await?;
+        Ok(app.dispatcher.jobs().status(self.context_id, &job_id).await?)
     }
 }

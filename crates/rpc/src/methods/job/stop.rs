@@ -43,7 +43,7 @@ impl Method for StopJob {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Status, Error> {
-        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
-        Ok(app.dispatcher.stop(self.context_id, &job_id).await?)
+        let job_id = app.dispatcher.jobs().spelled(self.context_id, self.job_id).await?;
+        Ok(app.dispatcher.jobs().stop(self.context_id, &job_id).await?)
     }
 }

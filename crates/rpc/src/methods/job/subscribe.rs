@@ -45,7 +45,7 @@ impl Subscription for SubscribeJob {
     }
 
     async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
-        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
-        Ok(notices_and_gaps(app.dispatcher.follow_job(self.context_id, &job_id, self.cursor.as_deref()).await?))
+        let job_id = app.dispatcher.jobs().spelled(self.context_id, self.job_id).await?;
+        Ok(notices_and_gaps(app.dispatcher.jobs().follow(self.context_id, &job_id, self.cursor.as_deref()).await?))
     }
 }

@@ -70,8 +70,8 @@ impl WaitJob {
     async fn wait(self, app: &App, session: &Session, in_batch: bool) -> Result<JobResult, Error> {
         let (context, wait) = (self.context_id, self.wait_timeout.duration());
         let deadline = Instant::now() + wait;
-        let job_id = app.dispatcher.spelled(context, self.job_id).await?;
-        let awaited = app.dispatcher.wait_until_end(context, &job_id, wait).await?;
+        let job_id = app.dispatcher.jobs().spelled(context, self.job_id).await?;
+        let awaited = app.dispatcher.jobs().wait_until_end(context, &job_id, wait).await?;
         Waited { context, deadline, in_batch }.result(awaited, app, session).await
     }
 }

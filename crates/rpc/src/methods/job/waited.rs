@@ -37,7 +37,7 @@ impl Waited {
             // The job was run again meanwhile, so this waits as before, without a reservation.
             drop(reservations);
             let rest = self.deadline.saturating_duration_since(Instant::now());
-            awaited = app.dispatcher.wait_until_end(self.context, &job_id, rest).await?;
+            awaited = app.dispatcher.jobs().wait_until_end(self.context, &job_id, rest).await?;
         }
     }
 
@@ -54,7 +54,7 @@ impl Waited {
         // The result existed already, so a store that is slow or away for a moment must not end the wait.
         let deadline = Instant::now() + app.details.limits.handler_timeout.duration();
         loop {
-            match app.dispatcher.whole(self.context, job_id, app.details.limits.response_bytes as usize, deadline).await {
+            match app.dispatcher.jobs().whole(self.context, job_id, app.details.limits.response_bytes as usize, deadline).await {
                 Err(dispatch::Error::Store { source, .. }) if source.may_pass() && Instant::now() < deadline => {
                     tracing::debug!(error = %source, %job_id, "a result that found no room is read once more");
                     tokio::time::sleep(REREAD_DELAY).await;

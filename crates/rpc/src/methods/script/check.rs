@@ -49,6 +49,6 @@ impl Method for CheckScript {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<ScriptCheck, Error> {
-        Ok(ScriptCheck { error: app.dispatcher.check_script(self.context_id, &self.script_type, &self.script).await? })
+        Ok(ScriptCheck { error: app.dispatcher.jobs().check_script(self.context_id, &self.script_type, &self.script).await? })
     }
 }
