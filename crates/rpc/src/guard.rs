@@ -78,7 +78,7 @@ impl Guard {
                 self.owns_all(own, flow.context_id, &named).await?
             }
             Concern::Flow(context, id) => self.dispatcher.jobs().flow_owner(*context, *id).await?.is_none_or(|owner| owner == own),
-            Concern::Schedule(context, id) => self.dispatcher.schedule_owner(*context, id).await?.is_none_or(|owner| owner == own),
+            Concern::Schedule(context, id) => self.dispatcher.schedules().owner(*context, id).await?.is_none_or(|owner| owner == own),
         })
     }
 

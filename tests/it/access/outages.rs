@@ -116,8 +116,8 @@ async fn no_run_of_a_schedule_is_lost_while_it_cannot_be_read_who_has_which_righ
     let job = JobSpec { context_id: ELSEWHERE, caller_id: Some(caller.clone()), ..spec("1") };
     let end_at = Some(store.clock().now().plus(Duration::from_secs(150)));
     let (every, missed, overlap) = (Seconds::new(60.0), Missed::All, Overlap::Allow);
-    dispatcher.create_schedule(ScheduleSpec { job, every, end_at, missed, overlap, ..ScheduleSpec::default() }).await.unwrap();
-    let schedule = async || -> Schedule { dispatcher.list_schedules(ELSEWHERE, None, 10).await.unwrap().schedules.remove(0) };
+    dispatcher.schedules().create(ScheduleSpec { job, every, end_at, missed, overlap, ..ScheduleSpec::default() }).await.unwrap();
+    let schedule = async || -> Schedule { dispatcher.schedules().list(ELSEWHERE, None, 10).await.unwrap().schedules.remove(0) };
     // The first run is due, and then the last one, too.
     for seconds in [70, 70] {
         store.clock().advance(Duration::from_secs(seconds));

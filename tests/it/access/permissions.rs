@@ -62,7 +62,7 @@ impl Things {
         let spec = serde_json::from_value(signed(json!({ "jobs": { "a": { "script": "1" } } }))).unwrap();
         let flow = Flows::new(dispatcher.clone()).create(spec).await.unwrap().0;
         let spec = serde_json::from_value(json!({ "job": signed(json!({ "script": "1" })), "every": 3600 })).unwrap();
-        let schedule = dispatcher.create_schedule(spec).await.unwrap().schedule_id.to_string();
+        let schedule = dispatcher.schedules().create(spec).await.unwrap().schedule_id.to_string();
         let token = guarded.authority.create_token(owner, None, None, None).await.unwrap().token.token_id.to_string();
         Self { owner, job, flow, schedule, token }
     }

@@ -12,7 +12,7 @@ fn tried(script: &str, retries: u32) -> JobSpec {
 }
 
 async fn log(house: &House, id: &JobId) -> Vec<String> {
-    let page = house.dispatcher.logs(CONTEXT, id, None, 100).await.unwrap();
+    let page = house.dispatcher.logs().page(CONTEXT, id, None, 100).await.unwrap();
     page.lines.into_iter().map(|line| format!("{}: {}", line.level.as_str(), line.text)).collect()
 }
 

@@ -81,7 +81,7 @@ async fn what_scripts_ask_while_redis_is_away_is_answered_when_it_is_back() {
     // Each line stands in the log once, in its order.
     let mut lines: Vec<String> = (0..300).map(|at| format!("line {at}")).collect();
     lines.insert(0, "1".to_owned());
-    let page = house.dispatcher.logs(CONTEXT, &ended[3].0, None, 1000).await.unwrap();
+    let page = house.dispatcher.logs().page(CONTEXT, &ended[3].0, None, 1000).await.unwrap();
     assert_eq!(page.lines.into_iter().map(|line| line.text).collect::<Vec<_>>(), lines);
     house.close().await;
 }

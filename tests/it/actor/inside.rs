@@ -223,14 +223,14 @@ async fn a_job_of_a_schedule_sees_when_it_was_due() {
         every: Seconds::new(1.0),
         ..ScheduleSpec::default()
     };
-    let schedule = house.dispatcher.create_schedule(each).await.unwrap().schedule_id;
+    let schedule = house.dispatcher.schedules().create(each).await.unwrap().schedule_id;
     let job = until("a run has finished", || async {
-        let page = house.dispatcher.list_schedules(CONTEXT, None, 10).await.ok()?;
+        let page = house.dispatcher.schedules().list(CONTEXT, None, 10).await.ok()?;
         let job = house.dispatcher.jobs().job(CONTEXT, page.schedules.first()?.last_job.as_ref()?).await.ok()?;
         (job.status == Status::Finished).then_some(job)
     })
     .await;
-    house.dispatcher.delete_schedule(CONTEXT, &schedule).await.unwrap();
+    house.dispatcher.schedules().delete(CONTEXT, &schedule).await.unwrap();
     let slot = &job.labels["slot"];
     assert_eq!(job.output, Some(format!(r#"["{slot}","{slot}"]"#)));
     assert!(slot.parse::<hero::model::Timestamp>().is_ok(), "{slot}");

@@ -60,7 +60,7 @@ async fn patterns_mask_logs_and_errors_and_a_star_is_anything_but_white_space() 
     let id = house.start(spec("print(\"a tok_abc123 b (secret) secret\"); throw \"tok_abc123 is bad\"")).await;
     let answer = house.dispatcher.jobs().wait(CONTEXT, &id, PATIENCE).await;
     assert!(matches!(&answer, Err(Error::Failed { error, .. }) if error.message == "*** is bad"), "{answer:?}");
-    let page = house.dispatcher.logs(CONTEXT, &id, None, 10).await.unwrap();
+    let page = house.dispatcher.logs().page(CONTEXT, &id, None, 10).await.unwrap();
     assert_eq!(page.lines[0].text, "a *** b *** secret");
     house.close().await;
 }
@@ -82,7 +82,7 @@ async fn a_variable_that_is_named_as_plain_is_no_secret_and_a_short_secret_is_ma
     let id = house.start(JobSpec { env_vars, ..spec(script) }).await;
     let answer = house.dispatcher.jobs().wait(CONTEXT, &id, PATIENCE).await;
     assert!(matches!(&answer, Err(Error::Failed { error, .. }) if error.message == "prod x***"), "{answer:?}");
-    let page = house.dispatcher.logs(CONTEXT, &id, None, 10).await.unwrap();
+    let page = house.dispatcher.logs().page(CONTEXT, &id, None, 10).await.unwrap();
     assert_eq!(page.lines[0].text, "production of Ada in prod: ***, *** of 1471109");
     let shown = house.dispatcher.jobs().job(CONTEXT, &id).await.unwrap().env_vars;
     // The shown part of a plain variable contains no secret of another variable.

@@ -42,7 +42,7 @@ async fn engines_that_have_nothing_to_do_end_but_for_one_and_start_again_for_the
             long.push(house.start(spec("print(`begun`); loop {}")).await);
         }
         for id in &long {
-            let begun = async || (!house.dispatcher.logs(CONTEXT, id, None, 10).await.unwrap().lines.is_empty()).then_some(());
+            let begun = async || (!house.dispatcher.logs().page(CONTEXT, id, None, 10).await.unwrap().lines.is_empty()).then_some(());
             until("each has an engine of its own", begun).await;
         }
         assert_eq!(status.engines().len(), 3);
@@ -108,7 +108,7 @@ async fn lines_that_a_script_prints_are_there_when_it_has_ended() {
         ..spec("print(\"token \" + env.TOKEN); log_warn(\"two\")")
     };
     let id = house.dispatcher.jobs().run_and_wait(job, PATIENCE).await.unwrap().job_id;
-    let page = house.dispatcher.logs(CONTEXT, &id, None, 10).await.unwrap();
+    let page = house.dispatcher.logs().page(CONTEXT, &id, None, 10).await.unwrap();
     let texts: Vec<&str> = page.lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!((texts, page.ended), (vec!["token ***", "two"], true));
     let file = std::fs::read_to_string(house.redis.directory().join("logs/a/b.log")).unwrap();

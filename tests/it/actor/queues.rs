@@ -63,7 +63,7 @@ async fn two_pools_of_two_servers_never_run_more_than_may() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_paused_queue_waits_and_a_resumed_one_is_served() {
     let house = House::open(1).await;
-    house.dispatcher.pause(CONTEXT, &queue()).await.unwrap();
+    house.dispatcher.queues().pause(CONTEXT, &queue()).await.unwrap();
     let id = house.start(spec("1")).await;
     let urgent = house.start(JobSpec { priority: Priority::Urgent, ..spec("2") }).await;
     let of_group = house.start(JobSpec { group: Some("default".parse().unwrap()), ..spec("3") }).await;
@@ -71,7 +71,7 @@ async fn a_paused_queue_waits_and_a_resumed_one_is_served() {
     for id in [&id, &urgent] {
         assert_eq!(house.dispatcher.jobs().status(CONTEXT, id).await.unwrap(), Status::Dispatched);
     }
-    house.dispatcher.resume(CONTEXT, &queue()).await.unwrap();
+    house.dispatcher.queues().resume(CONTEXT, &queue()).await.unwrap();
     all_finished(&house, &[id, urgent]).await;
     house.close().await;
 }
@@ -81,7 +81,7 @@ async fn a_caller_with_few_jobs_does_not_wait_behind_one_with_many() {
     let mut house = House::empty().await;
     let settings = PoolSettings { fair: true, ..pool_settings(house.redis.directory(), 2) };
     house.hire(settings).await;
-    house.dispatcher.pause(CONTEXT, &queue()).await.unwrap();
+    house.dispatcher.queues().pause(CONTEXT, &queue()).await.unwrap();
     let of = |caller: &str| JobSpec { caller_id: Some(caller.into()), ..spec("1") };
     let mut jobs = Vec::new();
     for _ in 0..200 {
@@ -90,7 +90,7 @@ async fn a_caller_with_few_jobs_does_not_wait_behind_one_with_many() {
     for _ in 0..5 {
         jobs.push(house.start(of("bob")).await);
     }
-    house.dispatcher.resume(CONTEXT, &queue()).await.unwrap();
+    house.dispatcher.queues().resume(CONTEXT, &queue()).await.unwrap();
     all_finished(&house, &jobs).await;
     let changes = changes(&house).await;
     let started: Vec<&String> = changes.iter().filter(|(_, status)| status == "started").map(|(job, _)| job).collect();
@@ -168,7 +168,7 @@ async fn a_pool_that_pauses_takes_no_jobs_and_one_that_leaves_ends_when_its_jobs
     let pool = house.pool.take().unwrap();
     let long = house.start(spec("print(`begun`); while osis::get(`gates`, `one`) == () { sleep(0.05) } 1")).await;
     // One that has started and waits for its engine is requeued when its pool pauses.
-    let begun = async || (!house.dispatcher.logs(CONTEXT, &long, None, 1).await.unwrap().lines.is_empty()).then_some(());
+    let begun = async || (!house.dispatcher.logs().page(CONTEXT, &long, None, 1).await.unwrap().lines.is_empty()).then_some(());
     until("the script has begun", begun).await;
     pool.pause(true);
     let waiting = not_taken(&house).await;

@@ -267,9 +267,9 @@ async fn the_log_file_of_a_foreign_worker_is_read() {
     std::fs::create_dir_all(&logs).unwrap();
     std::fs::write(logs.join("w1.log"), "first\nsecond\n").unwrap();
     hset(redis, job.as_str(), "1", &[("status", "finished"), ("output", "1"), ("log_path", "w1.log")]).await;
-    let page = house.dispatcher.logs(crate::support::CONTEXT, &job, None, 1).await.unwrap();
+    let page = house.dispatcher.logs().page(crate::support::CONTEXT, &job, None, 1).await.unwrap();
     assert_eq!((page.lines[0].text.as_str(), page.ended), ("first", false));
-    let page = house.dispatcher.logs(crate::support::CONTEXT, &job, page.next_cursor.as_deref(), 10).await.unwrap();
+    let page = house.dispatcher.logs().page(crate::support::CONTEXT, &job, page.next_cursor.as_deref(), 10).await.unwrap();
     assert_eq!((page.lines[0].text.as_str(), page.ended), ("second", true));
 }
 

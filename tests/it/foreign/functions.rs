@@ -32,7 +32,7 @@ async fn an_actor_in_python_works_beside_ours_and_what_it_dies_with_runs_again()
     let house = House::open(1).await;
     let (mut first, _second) = (hire(&house, 1), hire(&house, 2));
     until("a type that somebody takes", || async {
-        let actors = house.dispatcher.actors(hero::model::ContextId(0)).await.unwrap();
+        let actors = house.dispatcher.actors().list(hero::model::ContextId(0)).await.unwrap();
         (actors.iter().filter(|actor| actor.script_type.as_str() == "words").count() == 2).then_some(())
     })
     .await;
@@ -136,7 +136,7 @@ async fn no_job_takes_the_actor_in_python_along_and_none_outlasts_its_time_with_
     let house = House::empty().await;
     let _actor = hire(&house, 1);
     until("a type that somebody takes", || async {
-        let actors = house.dispatcher.actors(hero::model::ContextId(0)).await.unwrap();
+        let actors = house.dispatcher.actors().list(hero::model::ContextId(0)).await.unwrap();
         actors.iter().any(|actor| actor.script_type.as_str() == "words").then_some(())
     })
     .await;

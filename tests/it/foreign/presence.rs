@@ -14,7 +14,7 @@ async fn set(house: &House, actor: &str, said: &str) {
 }
 
 async fn actors(house: &House) -> Vec<Actor> {
-    house.dispatcher.actors(CONTEXT).await.unwrap()
+    house.dispatcher.actors().list(CONTEXT).await.unwrap()
 }
 
 /// The presence keys that Redis has, and those that `list_actors` has.
@@ -114,7 +114,7 @@ async fn a_foreign_actor_that_shows_itself_makes_its_script_type_known() {
     let job = || hero::model::JobSpec { script_type: "python".parse().unwrap(), ..crate::support::spec("echo hiss") };
     let result = house.dispatcher.jobs().run_and_wait(job(), crate::support::PATIENCE).await.unwrap();
     assert_eq!(result.output, "hiss");
-    let queues = house.dispatcher.queues(CONTEXT).await.unwrap();
+    let queues = house.dispatcher.queues().list(CONTEXT).await.unwrap();
     assert!(queues.iter().any(|of| of.name == queue && of.actors == 1), "{queues:?}");
     house.close().await;
 }

@@ -70,7 +70,7 @@ async fn waits_that_run_out_together_share_what_they_read() {
 #[tokio::test(flavor = "multi_thread")]
 async fn many_who_list_the_actors_share_few_walks() {
     let house = House::empty().await;
-    let list = || house.dispatcher.actors(CONTEXT);
+    let list = || house.dispatcher.actors().list(CONTEXT);
     list().await.unwrap();
     let _: () = house.redis.run(&["CONFIG", "RESETSTAT"]).await;
     let lists = futures_util::future::join_all((0..500).map(|_| list())).await;

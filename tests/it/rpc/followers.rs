@@ -79,7 +79,7 @@ async fn followers_that_take_nothing_have_little_of_a_log_read() {
     let id = logged(&redis, &dispatcher, &texts).await;
     let mut all = Vec::new();
     for _ in 0..FOLLOWERS {
-        all.push(dispatcher.follow_logs(CONTEXT, &id, None).await.unwrap().boxed());
+        all.push(dispatcher.logs().follow(CONTEXT, &id, None).await.unwrap().boxed());
     }
     assert_eq!(redis.calls("xrange").await, 0, "nobody has asked for a line");
     let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
@@ -138,7 +138,7 @@ async fn no_more_of_a_log_file_is_read_than_a_page_before_it_is_taken() {
     let write = |letter: &str| fs::write(logs.join("x.log"), format!("{}\n", letter.repeat(30_000)).repeat(100)).unwrap();
     write("a");
     let id = ended(&redis, &["log_path", "x.log"]).await;
-    let mut lines = dispatcher.follow_logs(CONTEXT, &id, None).await.unwrap().boxed();
+    let mut lines = dispatcher.logs().follow(CONTEXT, &id, None).await.unwrap().boxed();
     assert!(line(lines.next().await).starts_with('a'));
     write("b");
     let rest: Vec<String> = lines.map(|item| line(Some(item))).collect().await;

@@ -150,7 +150,7 @@ fn job(script: &str) -> JobSpec {
 
 /// The lines that a job logged.
 async fn logged(ground: &Ground, id: &JobId) -> Vec<String> {
-    let lines = ground.house.dispatcher.logs(CONTEXT, id, None, 1000).await.unwrap();
+    let lines = ground.house.dispatcher.logs().page(CONTEXT, id, None, 1000).await.unwrap();
     lines.lines.into_iter().map(|line| line.text).collect()
 }
 

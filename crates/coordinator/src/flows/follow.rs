@@ -52,7 +52,7 @@ impl Flows {
             (None, Some(job)) => store.jobs().current_state(&job.id).await?.map(|state| state.cursor),
             (None, None) => None,
         };
-        let changes = self.dispatcher.follow_events(context, JobFilter::default(), begin.as_deref()).await?.boxed();
+        let changes = self.dispatcher.events().follow(context, JobFilter::default(), begin.as_deref()).await?.boxed();
         let names = jobs.into_iter().map(|job| (job.id, job.name)).collect();
         let follower = Follower {
             flows: self.clone(),

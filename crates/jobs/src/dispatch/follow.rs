@@ -3,8 +3,8 @@ use std::time::Duration;
 use futures_util::stream::{self, BoxStream, StreamExt, unfold};
 use futures_util::{Stream, future};
 
-use super::views::JobCalls;
-use super::{Dispatcher, Error};
+use super::Error;
+use super::views::{EventCalls, JobCalls};
 use hero_model::{ContextId, JobEvent, JobFilter, JobId};
 use hero_store::{self as store, Moment};
 
@@ -25,32 +25,32 @@ const EVENTS_PER_FILTER: usize = 128;
 /// Time without a change after which a follower checks that its job still exists.
 const QUIET_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
-impl Dispatcher {
+impl EventCalls<'_> {
     /// Returns every change that passes the filter, after `cursor` or from now on. The stream does not end.
-    pub async fn follow_events(
-        &self,
+    pub async fn follow(
+        self,
         context: ContextId,
         filter: JobFilter,
         cursor: Option<&str>,
     ) -> Result<impl Stream<Item = Result<Followed<JobEvent>, Error>> + Send + use<>, Error> {
         super::spec::check_filter(&filter)?;
         let changes = self.changes(context, cursor).await?;
-        let dispatcher = self.clone();
+        let dispatcher = self.0.clone();
         let matching = changes.ready_chunks(EVENTS_PER_FILTER).then(move |moments| {
             let (dispatcher, filter) = (dispatcher.clone(), filter.clone());
-            async move { stream::iter(dispatcher.matching(context, &filter, moments).await) }
+            async move { stream::iter(dispatcher.events().matching(context, &filter, moments).await) }
         });
         Ok(matching.flatten())
     }
 
     /// Returns the cursor of the newest change: all later changes are after it.
-    pub async fn last_change(&self, context: ContextId) -> Result<String, Error> {
-        self.contexts().store(context).await?.events().last_change().await.map_err(Error::from)
+    pub async fn last_change(self, context: ContextId) -> Result<String, Error> {
+        self.0.contexts().store(context).await?.events().last_change().await.map_err(Error::from)
     }
 
     /// Returns the moments that pass the filter. The jobs of all of them are read together.
     async fn matching(
-        &self,
+        self,
         context: ContextId,
         filter: &JobFilter,
         mut moments: Vec<Result<Followed<JobEvent>, Error>>,
@@ -65,7 +65,7 @@ impl Dispatcher {
             _ => None,
         };
         let jobs: Vec<JobId> = moments.iter().filter_map(item).collect();
-        let compared = match self.contexts().store(context).await {
+        let compared = match self.0.contexts().store(context).await {
             Ok(store) => store.jobs().compared_fields(&jobs, filter).await.map_err(Error::from),
             Err(error) => Err(error),
         };
@@ -80,8 +80,8 @@ impl Dispatcher {
         moments
     }
 
-    async fn changes(&self, context: ContextId, cursor: Option<&str>) -> Result<Changes, Error> {
-        let store = self.contexts().store(context).await?;
+    async fn changes(self, context: ContextId, cursor: Option<&str>) -> Result<Changes, Error> {
+        let store = self.0.contexts().store(context).await?;
         let changes = store.events().follow(cursor).await?;
         // The context stays open as long as it is followed.
         let followed_there = move |moment| {
@@ -104,9 +104,9 @@ impl JobCalls<'_> {
         let state = self.current_state(context, id).await?;
         let all = match cursor {
             Some(cursor) if state.status.is_final() => futures_util::stream::iter(self.past(context, id, cursor, state).await?).boxed(),
-            Some(cursor) => only(id, self.0.changes(context, Some(cursor)).await?),
+            Some(cursor) => only(id, self.0.events().changes(context, Some(cursor)).await?),
             None => {
-                let changes = self.0.changes(context, Some(&state.cursor)).await?;
+                let changes = self.0.events().changes(context, Some(&state.cursor)).await?;
                 let first = future::ready(Ok(Followed::Item(state)));
                 futures_util::stream::once(first).chain(only(id, changes)).boxed()
             }

@@ -56,7 +56,7 @@ impl Dispatcher {
     pub async fn get_job_logs(&self, job_id: &JobId) -> Result<Option<String>, Error> {
         let (mut text, mut lines, mut cursor): (Option<String>, usize, Option<String>) = (None, 0, None);
         loop {
-            let page = self.logs(HOME, job_id, cursor.as_deref(), PAGE_SIZE).await?;
+            let page = self.logs().page(HOME, job_id, cursor.as_deref(), PAGE_SIZE).await?;
             lines += page.lines.len();
             let is_last = page.lines.len() < PAGE_SIZE || lines >= MOST_LINES;
             for line in page.lines {

@@ -9,6 +9,7 @@ use futures_util::stream::unfold;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::open_contexts::OpenContext;
+use super::views::LogCalls;
 use super::{Dispatcher, Error, Followed, error, logs};
 use hero_model::{ContextId, JobId, LogLine};
 
@@ -36,22 +37,22 @@ struct LogStream {
     _one: Arc<()>,
 }
 
-impl Dispatcher {
+impl LogCalls<'_> {
     /// Returns the log of a job, after `cursor` or from its first line. Ends after the last line of a job that has
     /// ended.
     ///
     /// The log is read only as fast as the stream is consumed.
-    pub async fn follow_logs(
-        &self,
+    pub async fn follow(
+        self,
         context: ContextId,
         id: &JobId,
         cursor: Option<&str>,
     ) -> Result<impl Stream<Item = Result<Followed<LogLine>, Error>> + Send + use<>, Error> {
-        self.jobs().part(context, id, &["status"], MAX_PAGE_BYTES).await?;
+        self.0.jobs().part(context, id, &["status"], MAX_PAGE_BYTES).await?;
         logs::is_of_file(cursor)?;
-        let open = self.contexts().store(context).await?;
+        let open = self.0.contexts().store(context).await?;
         let stream = LogStream {
-            dispatcher: self.clone(),
+            dispatcher: self.0.clone(),
             context,
             job: id.clone(),
             cursor: cursor.map(ToOwned::to_owned),
@@ -91,7 +92,7 @@ impl LogStream {
         let _reader = tokio::time::timeout(TURN_TIMEOUT, followers.readers.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
         let permit = Arc::clone(&followers.pages).try_acquire_owned().ok();
         let bytes = if permit.is_some() { MAX_PAGE_BYTES } else { MAX_SHORT_PAGE_BYTES };
-        let (page, lost) = self.dispatcher.log_page(self.context, &self.job, self.cursor.as_deref(), MAX_PAGE_LINES, bytes).await?;
+        let (page, lost) = self.dispatcher.logs().log_page(self.context, &self.job, self.cursor.as_deref(), MAX_PAGE_LINES, bytes).await?;
         let size: usize = page.lines.iter().map(|line| line.text.len()).sum();
         let is_empty = page.lines.is_empty();
         let lagged = self.cursor.take().filter(|_| lost).map(|cursor| Followed::Lagged { cursor });

@@ -1,4 +1,5 @@
-use super::{Dispatcher, Error};
+use super::Error;
+use super::views::LogCalls;
 use crate::log_file;
 use hero_model::{ContextId, JobId, LogLine, LogPage, Status};
 use hero_store::{LogLines, is_cursor};
@@ -8,11 +9,11 @@ const MAX_PATH_BYTES: usize = 4096;
 /// Maximum number of bytes of a page of a log, unless its first line is longer.
 const LARGEST_PAGE: usize = 1024 * 1024;
 
-impl Dispatcher {
+impl LogCalls<'_> {
     /// Removes the log file of a job that is gone, if no other job owns it.
-    pub(super) async fn remove_log_file(&self, context: ContextId, id: &JobId, path: String) {
-        let (directory, job) = (self.0.settings.log_directory.of(context), id.clone());
-        let Ok(store) = self.contexts().store(context).await else { return };
+    pub(super) async fn remove_log_file(self, context: ContextId, id: &JobId, path: String) {
+        let (directory, job) = (self.0.0.settings.log_directory.of(context), id.clone());
+        let Ok(store) = self.0.contexts().store(context).await else { return };
         // Without an identity no file was written; what could not be removed the sweeper removes.
         let Ok(Some(identity)) = store.health().known_redis_id().await else { return };
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || directory.forget(&identity, &job, &path)).await {
@@ -25,13 +26,13 @@ impl Dispatcher {
     ///
     /// They come from the stream that every actor writes. For a foreign actor that only wrote the file at `log_path`,
     /// they come from there.
-    pub async fn logs(&self, context: ContextId, id: &JobId, cursor: Option<&str>, limit: usize) -> Result<LogPage, Error> {
-        self.logs_within(context, id, cursor, limit, LARGEST_PAGE).await
+    pub async fn page(self, context: ContextId, id: &JobId, cursor: Option<&str>, limit: usize) -> Result<LogPage, Error> {
+        self.page_within(context, id, cursor, limit, LARGEST_PAGE).await
     }
 
-    /// Like [`Self::logs`], but with a limit on the bytes, which is at most about a megabyte.
-    pub async fn logs_within(
-        &self,
+    /// Like [`Self::page`], but with a limit on the bytes, which is at most about a megabyte.
+    pub async fn page_within(
+        self,
         context: ContextId,
         id: &JobId,
         cursor: Option<&str>,
@@ -43,7 +44,7 @@ impl Dispatcher {
 
     /// Returns a page of the log, and whether lines between it and `cursor` are lost.
     pub(super) async fn log_page(
-        &self,
+        self,
         context: ContextId,
         id: &JobId,
         cursor: Option<&str>,
@@ -51,11 +52,11 @@ impl Dispatcher {
         bytes: usize,
     ) -> Result<(LogPage, bool), Error> {
         // The job is read first, so that lines written before its end are not missed.
-        let job = self.jobs().part(context, id, &["status", "actor", "log_path"], MAX_PATH_BYTES).await?;
+        let job = self.0.jobs().part(context, id, &["status", "actor", "log_path"], MAX_PATH_BYTES).await?;
         let of_file = is_of_file(cursor)?;
         let LogLines { mut lines, mut lost, mut full } = LogLines::default();
         if !of_file {
-            let store = self.contexts().store(context).await?;
+            let store = self.0.contexts().store(context).await?;
             LogLines { lines, lost, full } = store.jobs().read_lines(id, cursor, limit, bytes).await.map_err(Error::of_job(id))?;
         }
         // Hero's actors write to the stream; the file is read only for a job that a foreign actor ran.
@@ -66,7 +67,7 @@ impl Dispatcher {
             && let Some(path) = &job.log_path
         {
             let offset = cursor.and_then(|cursor| cursor.strip_prefix("file-")?.parse().ok()).unwrap_or(0);
-            let (directory, path) = (self.0.settings.log_directory.of(context), path.clone());
+            let (directory, path) = (self.0.0.settings.log_directory.of(context), path.clone());
             let read = tokio::task::spawn_blocking(move || directory.read(&path, offset, limit, bytes)).await;
             match read.unwrap_or_else(|panic| Err(std::io::Error::other(panic).into())) {
                 Ok(found) => {

@@ -1,5 +1,5 @@
-use super::views::JobCalls;
-use super::{Dispatcher, Error};
+use super::Error;
+use super::views::{JobCalls, ScheduleCalls};
 use hero_model::{ContextId, FlowId, JobId, ScheduleId};
 
 impl JobCalls<'_> {
@@ -17,11 +17,11 @@ impl JobCalls<'_> {
     }
 }
 
-impl Dispatcher {
+impl ScheduleCalls<'_> {
     /// Returns the caller that created a schedule, or `None` if it does not exist. An empty text is an anonymous
     /// caller.
-    pub async fn schedule_owner(&self, context: ContextId, id: &ScheduleId) -> Result<Option<String>, Error> {
-        let spec = self.contexts().store(context).await?.schedules().spec(&id.clone().spelled()).await?;
+    pub async fn owner(self, context: ContextId, id: &ScheduleId) -> Result<Option<String>, Error> {
+        let spec = self.0.contexts().store(context).await?.schedules().spec(&id.clone().spelled()).await?;
         // Whose one is that another version wrote is not known.
         Ok(spec.map(|spec| spec.and_then(|spec| spec.job.caller_id).unwrap_or_default()))
     }

@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::views::{ContextCalls, JobCalls};
-use super::{Dispatcher, Error, error, spec, wait};
+use super::views::{ActorCalls, ContextCalls, JobCalls, QueueCalls};
+use super::{Error, error, spec, wait};
 use hero_model::{Actor, ContextId, Job, JobFilter, JobId, JobPage, JobResult, Name, Presence, QueueInfo, Status};
 use hero_store::{JobView, StoreInfo};
 
@@ -96,16 +96,16 @@ impl JobCalls<'_> {
     }
 }
 
-impl Dispatcher {
+impl ActorCalls<'_> {
     /// Returns every live actor, including those of other programs.
-    pub async fn actors(&self, context: ContextId) -> Result<Vec<Actor>, Error> {
-        let actors = self.contexts().store(context).await?.actors().now().await?;
+    pub async fn list(self, context: ContextId) -> Result<Vec<Actor>, Error> {
+        let actors = self.0.contexts().store(context).await?.actors().now().await?;
         Ok(actors.to_vec())
     }
 
     /// Returns an entry with the reason for each script type whose actors are configured here but cannot run.
-    pub fn absent_actors(&self) -> impl Iterator<Item = Actor> {
-        self.0.settings.absent.iter().map(|(script_type, why)| Actor {
+    pub fn absent(self) -> impl Iterator<Item = Actor> {
+        self.0.0.settings.absent.iter().map(|(script_type, why)| Actor {
             script_type: script_type.clone(),
             group: Name::default_group(),
             instance: 0,
@@ -114,10 +114,12 @@ impl Dispatcher {
             presence: Presence::default(),
         })
     }
+}
 
+impl QueueCalls<'_> {
     /// Returns every work queue in use.
-    pub async fn queues(&self, context: ContextId) -> Result<Vec<QueueInfo>, Error> {
-        self.contexts().store(context).await?.queues().list().await.map_err(Error::from)
+    pub async fn list(self, context: ContextId) -> Result<Vec<QueueInfo>, Error> {
+        self.0.contexts().store(context).await?.queues().list().await.map_err(Error::from)
     }
 }
 

@@ -1,5 +1,6 @@
+use super::Error;
 use super::timetable::Timetable;
-use super::{Dispatcher, Error};
+use super::views::ScheduleCalls;
 use hero_engine::Names;
 use hero_model::{ContextId, JobSpec, Schedule, ScheduleId, SchedulePage, ScheduleSpec, Standing};
 use hero_service::away;
@@ -8,15 +9,15 @@ use hero_store::{self as store, Scheduling, Store, StoredSchedule};
 /// Maximum number of next runs that are shown.
 const MAX_SHOWN_RUNS: usize = 5;
 
-impl Dispatcher {
+impl ScheduleCalls<'_> {
     /// Stores a schedule, which makes jobs from then on, in the context of its job. Fields that the job lacks get their
     /// defaults now. Refuses a script that does not compile, if an engine for its type is available. The same
     /// idempotency key returns the same schedule.
-    pub async fn create_schedule(&self, spec: ScheduleSpec) -> Result<Schedule, Error> {
+    pub async fn create(self, spec: ScheduleSpec) -> Result<Schedule, Error> {
         match self.store_schedule(&spec).await {
             // A call that is repeated is not refused for what has changed since.
             Err(refused) if spec.idempotency_key.is_some() && refused.precedes_key() => {
-                let store = self.contexts().store(spec.job.context_id).await?;
+                let store = self.0.contexts().store(spec.job.context_id).await?;
                 let Ok(Some(found)) = store.schedules().find_keyed(&spec).await else { return Err(refused) };
                 created_before(&store, found).await
             }
@@ -24,15 +25,15 @@ impl Dispatcher {
         }
     }
 
-    async fn store_schedule(&self, asked: &ScheduleSpec) -> Result<Schedule, Error> {
+    async fn store_schedule(self, asked: &ScheduleSpec) -> Result<Schedule, Error> {
         let mut spec = asked.clone();
-        let store = self.contexts().store(spec.job.context_id).await?;
+        let store = self.0.contexts().store(spec.job.context_id).await?;
         if let Some(field) = of_single_jobs(&spec.job) {
             return Err(Error::invalid("job", format!("has {field}, which is for single jobs; leave it out")));
         }
-        spec.job = self.jobs().complete(spec.job).await?.spec;
+        spec.job = self.0.jobs().complete(spec.job).await?.spec;
         check_texts(&spec)?;
-        self.jobs().check_actors(&spec.job).await?;
+        self.0.jobs().check_actors(&spec.job).await?;
         let created_at = store.clock().now();
         let table = Timetable::new(&spec, created_at)?;
         let Some(first) = table.after(created_at) else {
@@ -41,7 +42,7 @@ impl Dispatcher {
             return Err(Error::invalid(param, format!("gives no run{why}")));
         };
         // A script may catch the error of an unknown function.
-        if let Some(error) = self.jobs().compiled(&spec.job.script_type, &spec.job.script, Names::Any).await {
+        if let Some(error) = self.0.jobs().compiled(&spec.job.script_type, &spec.job.script, Names::Any).await {
             return Err(Error::Script(Box::new(error)));
         }
         let id = spec.schedule_id.take().unwrap_or_else(ScheduleId::random).spelled();
@@ -64,13 +65,13 @@ impl Dispatcher {
 
     /// Returns a page of schedules, in the order of their next runs. A schedule that runs meanwhile may be on two
     /// pages; none is missing.
-    pub async fn list_schedules(&self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<SchedulePage, Error> {
-        let page = self.contexts().store(context).await?.schedules().list(cursor, limit).await?;
+    pub async fn list(self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<SchedulePage, Error> {
+        let page = self.0.contexts().store(context).await?.schedules().list(cursor, limit).await?;
         let (schedules, next_cursor) = page.ok_or_else(Error::bad_page_cursor)?;
         let bytes = schedules.iter().filter_map(|stored| stored.spec.as_ref()).map(bytes_of).sum();
         let shown = away(bytes, move || schedules.into_iter().filter_map(shown).collect());
         let mut schedules: Vec<Schedule> = shown.await.ok_or_else(closed)?;
-        if let Some(callers) = self.0.callers.get() {
+        if let Some(callers) = self.0.0.callers.get() {
             for schedule in &mut schedules {
                 let Some(caller) = schedule.job.caller_id.as_deref().filter(|_| !schedule.next_runs.is_empty()) else { continue };
                 let standing = callers.standing(context, caller, false).await?;
@@ -83,9 +84,9 @@ impl Dispatcher {
     }
 
     /// Deletes a schedule. Its jobs stay.
-    pub async fn delete_schedule(&self, context: ContextId, id: &ScheduleId) -> Result<(), Error> {
+    pub async fn delete(self, context: ContextId, id: &ScheduleId) -> Result<(), Error> {
         let id = id.clone().spelled();
-        match self.contexts().store(context).await?.schedules().unschedule(&id).await? {
+        match self.0.contexts().store(context).await?.schedules().unschedule(&id).await? {
             true => Ok(()),
             false => Err(Error::NoSchedule(id)),
         }

@@ -99,7 +99,7 @@ impl JobCalls<'_> {
             return Ok(());
         }
         // Its first actor may have just started.
-        let actors = self.0.actors(context).await?;
+        let actors = self.0.actors().list(context).await?;
         if has_actor(&actors) {
             return Ok(());
         }

@@ -95,7 +95,7 @@ impl JobCalls<'_> {
         match store.jobs().delete(id).await.map_err(Error::of_job(id))? {
             Deleted::Deleted => {
                 if let Some(path) = path {
-                    self.0.remove_log_file(context, id, path).await;
+                    self.0.logs().remove_log_file(context, id, path).await;
                 }
                 Ok(())
             }

@@ -121,11 +121,11 @@ async fn a_deleted_schedule_leaves_nothing_but_its_jobs() {
     let id = town.create(ScheduleSpec { overlap: hero::model::Overlap::Queue, ..every(10.0) }).await;
     town.pass(11).await;
     town.advance(10);
-    town.dispatcher.delete_schedule(CONTEXT, &id).await.unwrap();
+    town.dispatcher.schedules().delete(CONTEXT, &id).await.unwrap();
     town.tick().await;
     assert_eq!(town.jobs(&id).await.len(), 1);
     assert_eq!(keys(&redis).await, Vec::<String>::new());
-    assert!(matches!(town.dispatcher.delete_schedule(CONTEXT, &id).await, Err(hero::dispatch::Error::NoSchedule(gone)) if gone == id));
+    assert!(matches!(town.dispatcher.schedules().delete(CONTEXT, &id).await, Err(hero::dispatch::Error::NoSchedule(gone)) if gone == id));
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn a_schedule_that_is_deleted_while_it_fires_is_gone() {
         }
         town.advance(6);
         let dispatcher = town.dispatcher.clone();
-        let deleting = async { futures_util::future::join_all(ids.iter().map(|id| dispatcher.delete_schedule(CONTEXT, id))).await };
+        let deleting = async { futures_util::future::join_all(ids.iter().map(|id| dispatcher.schedules().delete(CONTEXT, id))).await };
         let (ticked, deleted) = tokio::join!(town.scheduler.tick(), deleting);
         ticked.unwrap();
         deleted.into_iter().for_each(|deleted| deleted.unwrap());
@@ -166,7 +166,7 @@ async fn what_foreign_programs_spoil_harms_no_other_schedule() {
     assert!(score.is_some());
     let score: Option<f64> = redis.run(&["ZSCORE", "hero:meta:schedules", lost.as_str()]).await;
     assert_eq!(score, None);
-    town.dispatcher.delete_schedule(CONTEXT, &strange).await.unwrap();
+    town.dispatcher.schedules().delete(CONTEXT, &strange).await.unwrap();
 }
 
 #[tokio::test]
@@ -179,7 +179,7 @@ async fn a_context_has_a_bounded_number_of_schedules() {
         let words: Vec<&str> = ["ZADD", "hero:meta:schedules"].into_iter().chain(members.iter().map(String::as_str)).collect();
         let _: i64 = redis.run(&words).await;
     }
-    let refused = town.dispatcher.create_schedule(every(5.0)).await.unwrap_err();
+    let refused = town.dispatcher.schedules().create(every(5.0)).await.unwrap_err();
     assert!(matches!(&refused, hero::dispatch::Error::Full { what, .. } if what.contains("10000 schedules")), "{refused}");
 }
 

@@ -48,11 +48,11 @@ impl Town {
     }
 
     async fn create(&self, spec: ScheduleSpec) -> ScheduleId {
-        self.dispatcher.create_schedule(spec).await.unwrap().schedule_id
+        self.dispatcher.schedules().create(spec).await.unwrap().schedule_id
     }
 
     async fn schedules(&self) -> Vec<Schedule> {
-        self.dispatcher.list_schedules(CONTEXT, None, 1000).await.unwrap().schedules
+        self.dispatcher.schedules().list(CONTEXT, None, 1000).await.unwrap().schedules
     }
 
     async fn schedule(&self, id: &ScheduleId) -> Schedule {

@@ -15,7 +15,7 @@ async fn when_a_node_dies_other_contexts_go_on_and_its_own_go_on_with_the_replic
     assert_eq!(others.len(), 4);
     // The address that the server was given is that of the node that dies.
     let server = Server::open(&cluster, cluster.node(victim).endpoint()).await;
-    let mut events = Box::pin(server.dispatcher.follow_events(lost, Default::default(), None).await.unwrap());
+    let mut events = Box::pin(server.dispatcher.events().follow(lost, Default::default(), None).await.unwrap());
 
     let running = server.start(spec(lost, "sleep(2.0); 7")).await;
     let far = server.dispatcher.contexts().opened(lost).unwrap().clock().now().plus(std::time::Duration::from_secs(3));

@@ -100,7 +100,7 @@ fn key(context: ContextId, rest: &str) -> String {
 /// Everything that a context is for, in one of them.
 async fn everything_works(server: &Server, context: ContextId) {
     let dispatcher = &server.dispatcher;
-    let mut events = Box::pin(dispatcher.follow_events(context, Default::default(), None).await.unwrap());
+    let mut events = Box::pin(dispatcher.events().follow(context, Default::default(), None).await.unwrap());
     assert_eq!(server.output(context, "CONTEXT_ID").await, context.to_string());
     let Some(Ok(Followed::Item(first))) = events.next().await else { panic!("no event of context {context}") };
     assert_eq!(first.context_id, context);
@@ -117,7 +117,7 @@ async fn everything_works(server: &Server, context: ContextId) {
 
     let logged = server.start(spec(context, "for i in 0..300 { print(i) } 1")).await;
     server.end(context, &logged).await;
-    let page = dispatcher.logs(context, &logged, None, 1000).await.unwrap();
+    let page = dispatcher.logs().page(context, &logged, None, 1000).await.unwrap();
     assert_eq!((page.lines.len(), page.lines[299].text.as_str(), page.ended), (300, "299", true));
 
     let failing = JobSpec { retries: 2, retry_backoff: Seconds::new(0.01), ..spec(context, "throw 1") };
@@ -131,13 +131,13 @@ async fn everything_works(server: &Server, context: ContextId) {
     assert_eq!(server.end(context, &delayed).await, "7");
 
     let each = ScheduleSpec { job: spec(context, "8"), every: Seconds::new(1.0), ..ScheduleSpec::default() };
-    let schedule = dispatcher.create_schedule(each).await.unwrap().schedule_id;
+    let schedule = dispatcher.schedules().create(each).await.unwrap().schedule_id;
     until("a run of a schedule", || async {
-        let page = dispatcher.list_schedules(context, None, 10).await.ok()?;
+        let page = dispatcher.schedules().list(context, None, 10).await.ok()?;
         (page.schedules[0].runs >= 1).then_some(())
     })
     .await;
-    dispatcher.delete_schedule(context, &schedule).await.unwrap();
+    dispatcher.schedules().delete(context, &schedule).await.unwrap();
 
     let running = server.start(spec(context, "loop {}")).await;
     server.is(context, &running, Status::Started).await;
@@ -148,9 +148,9 @@ async fn everything_works(server: &Server, context: ContextId) {
     let listed = dispatcher.jobs().list(context, &Default::default(), None, 100).await.unwrap().jobs;
     assert!([&logged, &failing, &delayed, &running].iter().all(|id| listed.iter().any(|job| job.job_id == **id)));
     assert!(listed.iter().all(|job| job.context_id == context && job.job_id != deleted));
-    let actors = dispatcher.actors(context).await.unwrap();
+    let actors = dispatcher.actors().list(context).await.unwrap();
     assert_eq!(actors.iter().map(|actor| (actor.script_type.as_str(), actor.instance)).collect::<Vec<_>>(), [("osis", 1)]);
-    let queues = dispatcher.queues(context).await.unwrap();
+    let queues = dispatcher.queues().list(context).await.unwrap();
     assert_eq!(queues.iter().map(|queue| queue.name.as_str()).collect::<Vec<_>>(), [key(context, "q:work:type:osis")]);
     relations_work(server, context).await;
 }
@@ -206,8 +206,8 @@ async fn five_contexts_of_a_cluster_work_each_in_its_slot() {
     let store = server.dispatcher.contexts().opened(context).unwrap();
     store.actors().now().await.unwrap();
     store.maintenance().tidy().await.unwrap();
-    assert_eq!(server.dispatcher.actors(context).await.unwrap().len(), 1);
-    assert_eq!(server.dispatcher.queues(context).await.unwrap().len(), 1);
+    assert_eq!(server.dispatcher.actors().list(context).await.unwrap().len(), 1);
+    assert_eq!(server.dispatcher.queues().list(context).await.unwrap().len(), 1);
     server.close().await;
 
     let mut of_context = BTreeMap::new();

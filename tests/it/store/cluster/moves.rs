@@ -128,7 +128,7 @@ async fn a_context_whose_slot_moves_is_followed() {
     let [store, asked, listed, peeked] = stores.try_into().ok().unwrap();
     let dispatcher = dispatcher([store.clone()], cluster.directory());
     let id = dispatcher.jobs().create(spec(context, "1")).await.unwrap();
-    let mut events = Box::pin(dispatcher.follow_events(context, Default::default(), None).await.unwrap());
+    let mut events = Box::pin(dispatcher.events().follow(context, Default::default(), None).await.unwrap());
 
     let [source, target] = [cluster.node(from), cluster.node(to)];
     Move::begin(source, target, context).await.end().await;

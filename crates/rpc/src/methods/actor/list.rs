@@ -52,8 +52,8 @@ impl Method for ListActors {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Vec<Actor>, Error> {
-        let mut actors = app.dispatcher.actors(self.context_id).await?;
-        actors.extend(app.dispatcher.absent_actors());
+        let mut actors = app.dispatcher.actors().list(self.context_id).await?;
+        actors.extend(app.dispatcher.actors().absent());
         Ok(actors)
     }
 }

@@ -53,7 +53,7 @@ impl Method for GetLogs {
         // In JSON, a text can be six times as long.
         let bytes = usize::try_from(app.details.limits.response_bytes / 8).unwrap_or(usize::MAX);
         let job_id = app.dispatcher.jobs().spelled(self.context_id, self.job_id).await?;
-        let page = app.dispatcher.logs_within(self.context_id, &job_id, self.cursor.as_deref(), self.limit.get(), bytes);
+        let page = app.dispatcher.logs().page_within(self.context_id, &job_id, self.cursor.as_deref(), self.limit.get(), bytes);
         Ok(page.await?)
     }
 }

@@ -51,9 +51,9 @@ impl Subscription for SubscribeEvents {
     async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
         let (cursor, is_new) = match self.cursor {
             Some(cursor) => (cursor, false),
-            None => (app.dispatcher.last_change(self.context_id).await?, true),
+            None => (app.dispatcher.events().last_change(self.context_id).await?, true),
         };
-        let items = notices_and_gaps(app.dispatcher.follow_events(self.context_id, self.filter, Some(&cursor)).await?);
+        let items = notices_and_gaps(app.dispatcher.events().follow(self.context_id, self.filter, Some(&cursor)).await?);
         // A client that loses the connection before the first change has a cursor to go on from.
         let began = is_new.then_some(Ok(EventNotice::Began(Began { cursor })));
         Ok(futures_util::stream::iter(began).chain(items).boxed())

@@ -47,6 +47,6 @@ impl Subscription for SubscribeLogs {
 
     async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
         let job_id = app.dispatcher.jobs().spelled(self.context_id, self.job_id).await?;
-        Ok(notices_and_gaps(app.dispatcher.follow_logs(self.context_id, &job_id, self.cursor.as_deref()).await?))
+        Ok(notices_and_gaps(app.dispatcher.logs().follow(self.context_id, &job_id, self.cursor.as_deref()).await?))
     }
 }

@@ -49,6 +49,6 @@ impl Method for ListQueues {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Vec<QueueInfo>, Error> {
-        Ok(app.dispatcher.queues(self.context_id).await?)
+        Ok(app.dispatcher.queues().list(self.context_id).await?)
     }
 }

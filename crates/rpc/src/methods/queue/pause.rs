@@ -53,7 +53,7 @@ impl Method for PauseQueue {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
-        app.dispatcher.pause(self.context_id, &named(self.script_type, self.group, self.instance)).await?;
+        app.dispatcher.queues().pause(self.context_id, &named(self.script_type, self.group, self.instance)).await?;
         Ok(true)
     }
 }

@@ -51,7 +51,7 @@ impl Method for ResumeQueue {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
-        app.dispatcher.resume(self.context_id, &named(self.script_type, self.group, self.instance)).await?;
+        app.dispatcher.queues().resume(self.context_id, &named(self.script_type, self.group, self.instance)).await?;
         Ok(true)
     }
 }

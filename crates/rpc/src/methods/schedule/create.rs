@@ -70,6 +70,6 @@ impl Method for CreateSchedule {
 
     async fn call(mut self, app: &App, session: &Session) -> Result<Schedule, Error> {
         self.spec.job = signed(self.spec.job, session);
-        Ok(app.dispatcher.create_schedule(self.spec).await?)
+        Ok(app.dispatcher.schedules().create(self.spec).await?)
     }
 }

@@ -40,7 +40,7 @@ impl Method for DeleteSchedule {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
-        app.dispatcher.delete_schedule(self.context_id, &self.schedule_id).await?;
+        app.dispatcher.schedules().delete(self.context_id, &self.schedule_id).await?;
         Ok(true)
     }
 }

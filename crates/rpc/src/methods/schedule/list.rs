@@ -51,7 +51,7 @@ impl Method for ListSchedules {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<SchedulePage, Error> {
-        let mut page = app.dispatcher.list_schedules(self.context_id, self.cursor.as_deref(), self.limit.get()).await?;
+        let mut page = app.dispatcher.schedules().list(self.context_id, self.cursor.as_deref(), self.limit.get()).await?;
         if let Some(caller) = self.caller_id {
             page.schedules.retain(|schedule| schedule.job.caller_id.as_ref() == Some(&caller));
         }
