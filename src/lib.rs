@@ -57,16 +57,16 @@
 //! let script = |text: &str| JobSpec { script: text.to_owned(), ..JobSpec::default() };
 //!
 //! // Any worker or actor of this Redis may run it.
-//! assert_eq!(dispatcher.run_job_and_await_result(script("40 + 2"), "worker").await?, "42");
+//! assert_eq!(dispatcher.legacy().run_job_and_await_result(script("40 + 2"), "worker").await?, "42");
 //!
-//! let id = dispatcher.create_job(script("40 + 2")).await?;
-//! assert_eq!(dispatcher.get_job_status(&id).await?, Status::Created);
-//! assert_eq!(dispatcher.get_job_logs(&id).await?, None);
-//! assert_eq!(dispatcher.list_jobs().await?.len(), 2);
+//! let id = dispatcher.legacy().create_job(script("40 + 2")).await?;
+//! assert_eq!(dispatcher.legacy().get_job_status(&id).await?, Status::Created);
+//! assert_eq!(dispatcher.legacy().get_job_logs(&id).await?, None);
+//! assert_eq!(dispatcher.legacy().list_jobs().await?.len(), 2);
 //!
-//! dispatcher.stop_job(&id).await?;
-//! assert_eq!(dispatcher.get_job_status(&id).await?, Status::Error);
-//! assert!(dispatcher.start_job(&id).await.is_err());
+//! dispatcher.legacy().stop_job(&id).await?;
+//! assert_eq!(dispatcher.legacy().get_job_status(&id).await?, Status::Error);
+//! assert!(dispatcher.legacy().start_job(&id).await.is_err());
 //!
 //! loops.stop().await;
 //! # Ok(())

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use super::{Dispatcher, Error};
+use super::Error;
+use super::views::LegacyCalls;
 use hero_model::{Backoff, ContextId, JobFilter, JobId, JobSpec, Seconds, Status};
 
 /// The context of the operations that do not name one.
@@ -16,17 +17,17 @@ const IN_QUEUE: Duration = Duration::from_secs(60);
 /// Maximum wait, so that a clock can represent its end.
 const LONGEST_WAIT: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// The operations of the legacy layout, by their names there. They concern context 0, except that the specification of
-/// a new job names its own. The methods without `job` in their names do the same in any context.
-impl Dispatcher {
-    /// Stores a job and returns its id. [`Dispatcher::start_job`] starts it.
-    pub async fn create_job(&self, job: JobSpec) -> Result<JobId, Error> {
-        self.jobs().create(job).await
+/// They concern context 0, except that the specification of a new job names its own. The methods of
+/// [`JobCalls`](super::views::JobCalls) do the same in any context.
+impl LegacyCalls<'_> {
+    /// Stores a job and returns its id. [`Self::start_job`] starts it.
+    pub async fn create_job(self, job: JobSpec) -> Result<JobId, Error> {
+        self.0.jobs().create(job).await
     }
 
     /// Starts a created job. Returns whether it is queued or waits for other jobs.
-    pub async fn start_job(&self, job_id: &JobId) -> Result<Status, Error> {
-        self.jobs().start(HOME, job_id).await
+    pub async fn start_job(self, job_id: &JobId) -> Result<Status, Error> {
+        self.0.jobs().start(HOME, job_id).await
     }
 
     /// Runs a job and returns its output.
@@ -34,29 +35,29 @@ impl Dispatcher {
     /// Stores `worker_id` in the job. If it is a number, only the actor with that number runs the job. The wait ends
     /// with [`Error::StillRunning`] a minute after the maximum time of all attempts of the job and the pauses between them; the
     /// job goes on.
-    pub async fn run_job_and_await_result(&self, mut job: JobSpec, worker_id: &str) -> Result<String, Error> {
+    pub async fn run_job_and_await_result(self, mut job: JobSpec, worker_id: &str) -> Result<String, Error> {
         let worker = worker_id.parse().map_err(|error| Error::invalid("worker_id", format!("{error}")))?;
         job.worker_id = Some(worker);
         let wait = longest(&job);
-        Ok(self.jobs().run_and_wait(job, wait).await?.output)
+        Ok(self.0.jobs().run_and_wait(job, wait).await?.output)
     }
 
     /// Stops a job that has not ended. A running job has received the stop request when this returns, and has usually
     /// ended.
-    pub async fn stop_job(&self, job_id: &JobId) -> Result<(), Error> {
-        self.jobs().stop(HOME, job_id).await.map(drop)
+    pub async fn stop_job(self, job_id: &JobId) -> Result<(), Error> {
+        self.0.jobs().stop(HOME, job_id).await.map(drop)
     }
 
     /// Returns the status of a job.
-    pub async fn get_job_status(&self, job_id: &JobId) -> Result<Status, Error> {
-        self.jobs().status(HOME, job_id).await
+    pub async fn get_job_status(self, job_id: &JobId) -> Result<Status, Error> {
+        self.0.jobs().status(HOME, job_id).await
     }
 
     /// Returns everything that a job has logged so far, line by line, or `None` if it has logged nothing.
-    pub async fn get_job_logs(&self, job_id: &JobId) -> Result<Option<String>, Error> {
+    pub async fn get_job_logs(self, job_id: &JobId) -> Result<Option<String>, Error> {
         let (mut text, mut lines, mut cursor): (Option<String>, usize, Option<String>) = (None, 0, None);
         loop {
-            let page = self.logs().page(HOME, job_id, cursor.as_deref(), PAGE_SIZE).await?;
+            let page = self.0.logs().page(HOME, job_id, cursor.as_deref(), PAGE_SIZE).await?;
             lines += page.lines.len();
             let is_last = page.lines.len() < PAGE_SIZE || lines >= MOST_LINES;
             for line in page.lines {
@@ -72,10 +73,10 @@ impl Dispatcher {
     }
 
     /// Returns the ids of all jobs, newest first, at most 100,000.
-    pub async fn list_jobs(&self) -> Result<Vec<JobId>, Error> {
+    pub async fn list_jobs(self) -> Result<Vec<JobId>, Error> {
         let (mut ids, mut cursor): (Vec<JobId>, Option<String>) = (Vec::new(), None);
         loop {
-            let page = self.jobs().list(HOME, &JobFilter::default(), cursor.as_deref(), PAGE_SIZE).await?;
+            let page = self.0.jobs().list(HOME, &JobFilter::default(), cursor.as_deref(), PAGE_SIZE).await?;
             ids.extend(page.jobs.into_iter().map(|job| job.job_id));
             cursor = page.next_cursor;
             if cursor.is_none() || ids.len() >= MOST_JOBS {

@@ -33,6 +33,10 @@ pub struct ActorCalls<'a>(pub(super) &'a Dispatcher);
 #[derive(Clone, Copy)]
 pub struct ContextCalls<'a>(pub(super) &'a Dispatcher);
 
+/// The operations of the legacy layout, by their names there.
+#[derive(Clone, Copy)]
+pub struct LegacyCalls<'a>(pub(super) &'a Dispatcher);
+
 impl Dispatcher {
     /// The jobs.
     pub fn jobs(&self) -> JobCalls<'_> {
@@ -67,5 +71,10 @@ impl Dispatcher {
     /// The contexts that are open in this process.
     pub fn contexts(&self) -> ContextCalls<'_> {
         ContextCalls(self)
+    }
+
+    /// The operations of the legacy layout.
+    pub fn legacy(&self) -> LegacyCalls<'_> {
+        LegacyCalls(self)
     }
 }
