@@ -23,7 +23,8 @@ impl Call for CreateJob<'_> {
 
 /// Stores several jobs, all of them or none if one is refused, and starts them if `start` is set. Gives their ids, in
 /// order. Jobs with a `job_id` may name each other, in any order. All are of one context. There are at most 1000, which
-/// name at most 2000 others and have at most 2 MB. The error of a refused job has its place in `data.index`.
+/// name at most 2000 others and have at most 2 MB. The error of a refused job has its place in `data.index`. Jobs that
+/// an earlier call with the same keys created are started after the others.
 #[derive(Serialize)]
 pub struct CreateJobs<'a> {
     /// What the jobs are to be.
