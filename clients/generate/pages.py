@@ -385,17 +385,17 @@ def shape(given: Shape) -> str:
         case Nothing():
             return "null"
         case Flag():
-            return "true or false"
+            return "boolean"
         case Whole():
-            return "whole number"
+            return "integer"
         case Number():
             return "number"
         case Text("uuid"):
-            return "text, a UUID"
+            return "string, a UUID"
         case Text("date-time"):
-            return "text, a time (RFC 3339)"
+            return "string, a time (RFC 3339)"
         case Text():
-            return "text"
+            return "string"
         case Constant(text):
             return f"`{json.dumps(text)}`"
         case Named(name):

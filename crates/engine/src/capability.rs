@@ -2,19 +2,19 @@ use serde::{Deserialize, Serialize};
 
 use hero_model::ScriptType;
 
-/// What scripts may ask their actor for, besides what they have by themselves. The script type implies it, or it is a grant: an operator gives it.
+/// A kind of calls that scripts may make to their actor. The script type implies it, or an operator grants it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Capability {
     /// The objects of the context. Scripts of type `osis` have it.
     Objects,
-    /// To tell how far the job is, to create others, and to see what others gave it. All scripts have it.
+    /// Reporting progress, creating other jobs, and reading the results of others. All scripts have it.
     Jobs,
     /// Files in the directory of the context. Pools of type `sal` are granted it by default.
     Fs,
-    /// To run commands, confined to the directory of the context.
+    /// Running commands, confined to the directory of the context.
     Process,
-    /// To connect to the hosts that the operator named.
+    /// Connecting to the hosts that the operator named.
     Net,
     /// The Redis that the operator named.
     Redis,

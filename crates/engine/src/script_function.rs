@@ -33,19 +33,19 @@ pub struct ScriptFunction {
     pub name: String,
     /// The subject it belongs to.
     pub group: String,
-    /// What it takes, in order. The first one may also stand before the name: `array.join(", ")`.
+    /// Its parameters, in order. The first one may also stand before the name: `array.join(", ")`.
     pub parameters: Vec<FunctionParameter>,
-    /// The type of what it gives, or several with `|` between them; `nothing` is `()`.
+    /// The type of its result, or several types with `|` between them; `nothing` is `()`.
     pub returns: String,
-    /// What it does.
+    /// Its description.
     pub description: String,
     /// What a script needs to have it; every script has it if absent.
     pub capability: Option<Capability>,
-    /// When it gives an error, which scripts may catch.
+    /// When it fails. Scripts may catch the error.
     pub errors: Option<String>,
     /// A script that uses it.
     pub example: String,
-    /// The result of the example, unless it gives nothing or another one each time.
+    /// The result of the example, unless it has none or a different one each time.
     pub example_result: Option<Json>,
 }
 
@@ -54,10 +54,10 @@ pub struct ScriptFunction {
 pub struct FunctionParameter {
     /// Its name. Scripts in Rhai give parameters by position, those in HeroScript also by name.
     pub name: String,
-    /// The type, or several with `|` between them.
+    /// The type, or several types with `|` between them.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Whether it may be left out.
+    /// Whether it is optional.
     #[serde(default)]
     pub optional: bool,
 }

@@ -19,21 +19,21 @@ pub struct Presence {
     pub started_at: Option<Timestamp>,
     /// The version of its program.
     pub version: Option<String>,
-    /// What its scripts may use.
+    /// The capabilities of its scripts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
-    /// When it last said that it lives.
+    /// When it sent its last heartbeat.
     pub last_heartbeat: Option<Timestamp>,
-    /// Which start of which process it is, so that a restart under the same name is told apart.
+    /// Identifies this start of the process, so that a restart under the same name is noticed.
     pub incarnation: Option<String>,
     /// How many jobs it runs now.
     pub in_flight: Option<u32>,
-    /// Whether it takes no more jobs and ends once those that it runs have ended, for example because its server drains.
+    /// Whether it takes no more jobs and ends when the running ones have ended, for example because its server drains.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub draining: bool,
-    /// How its engine is confined: `weak: no …` with what is missing, then the steps in force behind a semicolon.
+    /// The confinement of its engine: `weak: no …` with the missing steps, then a semicolon and the steps in force.
     pub confinement: Option<String>,
-    /// Which process of which machine runs it, so that others there can see whether it still runs.
+    /// The machine and the process that run it, so that other processes there can check whether it still runs.
     pub process: Option<String>,
 }
 
@@ -67,10 +67,10 @@ pub struct Actor {
     pub group: Name,
     /// Its number within the group.
     pub instance: u32,
-    /// Whether it is some other program, which takes jobs by the protocol alone.
+    /// Whether it is another program, which takes jobs by the protocol in Redis.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
-    /// Why there is none: the server was to offer actors of this type and cannot. Such an entry is no live actor.
+    /// Why the server has no actors of this type, although it should. Such an entry is not a live actor.
     pub unavailable: Option<String>,
     /// What it says of itself.
     #[serde(flatten)]

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{ContextId, IdentityId, Role, Seconds, Timestamp};
 
-/// What may be used in a context. What is absent is not limited there; where the settings of a server have a limit, too, the lower one holds.
+/// The limits of a context. An absent value sets no limit. If the settings of a server have a limit, too, the lower one
+/// applies.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -16,15 +17,15 @@ pub struct ContextLimits {
     pub jobs_per_second: Option<u32>,
     /// How many jobs a queue may have.
     pub queue_length: Option<u32>,
-    /// How many jobs run at once, on all servers together; those of runners elsewhere count there.
+    /// How many jobs may run at once, on all servers together. Jobs of runners elsewhere count there.
     pub max_running: Option<u32>,
-    /// The most operations of a script.
+    /// The maximum number of operations of a script.
     pub script_operations: Option<u32>,
-    /// The longest that a job may use a processor, in seconds.
+    /// The maximum processor time of a job, in seconds.
     pub cpu_time: Option<Seconds>,
     /// How many bytes all objects may have together.
     pub objects_quota: Option<u64>,
-    /// How many bytes the files may have that scripts write.
+    /// How many bytes the files written by scripts may have.
     pub files_quota: Option<u64>,
 }
 
@@ -47,45 +48,45 @@ impl ContextLimits {
     }
 }
 
-/// Where a context is in its life.
+/// The status of a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ContextStatus {
-    /// It takes calls.
+    /// It accepts calls.
     #[default]
     Active,
-    /// It is being deleted: it takes none any more.
+    /// It is being deleted, and accepts no calls.
     Deleting,
 }
 
-/// A context: who may do what in it, and what may be used there.
+/// A context with its roles and limits.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Context {
     /// Its number.
     pub context_id: ContextId,
-    /// Who may do everything in it.
+    /// The identities that may do everything in it.
     #[serde(default)]
     pub admins: BTreeSet<IdentityId>,
-    /// Who may create jobs.
+    /// The identities that may create jobs.
     #[serde(default)]
     pub callers: BTreeSet<IdentityId>,
-    /// Who may read everything.
+    /// The identities that may read everything.
     #[serde(default)]
     pub readers: BTreeSet<IdentityId>,
-    /// Who may run jobs.
+    /// The identities that may run jobs.
     #[serde(default)]
     pub executors: BTreeSet<IdentityId>,
-    /// When it was made, or rights were first granted in it, to the second.
+    /// When it was created, or rights were first granted in it, to the second.
     pub created_at: Option<Timestamp>,
     /// When it was last changed, to the second.
     pub updated_at: Option<Timestamp>,
-    /// What it is for, in the words of whoever made it.
+    /// Its purpose, in the words of its creator.
     pub name: Option<String>,
-    /// What may be used in it.
+    /// Its limits.
     #[serde(default)]
     pub limits: ContextLimits,
-    /// Where it is in its life.
+    /// Its status.
     #[serde(default)]
     pub status: ContextStatus,
 }
@@ -133,13 +134,13 @@ impl Context {
     }
 }
 
-/// Contexts in the order of their numbers.
+/// Contexts by number.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextPage {
     /// The contexts.
     pub contexts: Vec<Context>,
-    /// Where the next page begins, if there are more.
+    /// The cursor of the next page, if there are more.
     pub next_cursor: Option<String>,
 }
 

@@ -7,7 +7,7 @@ use super::{ContextId, ErrorKind, JobId, Progress, Status, Timestamp};
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobEvent {
-    /// Where to go on following after this event.
+    /// The cursor for the events after this one.
     pub cursor: String,
     /// When it happened.
     pub time: Timestamp,
@@ -19,8 +19,8 @@ pub struct JobEvent {
     pub status: Status,
     /// How many attempts have begun.
     pub attempt: u32,
-    /// Why it ended badly or is tried again.
+    /// The kind of the error with which it ended or is tried again.
     pub kind: Option<ErrorKind>,
-    /// How far its script says it is.
+    /// The progress that its script reports.
     pub progress: Option<Progress>,
 }

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Attempt, JobId, Progress, Status, Timestamp};
 
-/// Why a job does not run now, in a word.
+/// Why a job is not running, as a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
@@ -11,13 +11,13 @@ pub enum Reason {
     NotStarted,
     /// It is to run later.
     DueLater,
-    /// An attempt failed, and the next one has its time.
+    /// An attempt failed, and the next one is due later.
     WaitingForRetry,
     /// Other jobs must finish first.
     WaitingForPrerequisites,
     /// The script of its parent must return first.
     WaitingForParent,
-    /// Its predecessor and all descendants of that must end first.
+    /// Its predecessor and all its descendants must end first.
     WaitingForPredecessor,
     /// Its queue is paused.
     Paused,
@@ -25,13 +25,14 @@ pub enum Reason {
     WaitingForTurn,
     /// No live actor takes from its queue.
     NoLiveActor,
-    /// All actors that take from its queue take no more jobs, because they end, or their server does.
+    /// The actors that take from its queue take no more jobs, because they or their servers are ending.
     Draining,
-    /// As many jobs run in its context as may.
+    /// Its context runs its maximum number of jobs.
     AtConcurrencyCap,
     /// The actors that take from its queue have other jobs.
     AllActorsBusy,
-    /// Actors take from its queue, but nothing runs in its context: one takes it now, or all have ended just now.
+    /// Its queue has actors, but nothing runs in its context: an actor is about to take the job, or all have just
+    /// ended.
     WaitingForActor,
     /// It is in no queue: an actor may just have taken it.
     InNoQueue,
@@ -52,21 +53,22 @@ impl std::fmt::Display for Reason {
 pub struct WaitsFor {
     /// That job.
     pub job_id: JobId,
-    /// Where it is in its life.
+    /// Its status.
     pub status: Status,
 }
 
-/// Why a job has not ended, or how it did, with what is known of it. It is gathered from several places, not of one moment.
+/// Why a job has not ended, or how it ended, with the known facts. They are read one after another, so they are not of
+/// one moment.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
     /// The job.
     pub job_id: JobId,
-    /// Where it is in its life.
+    /// Its status.
     pub status: Status,
-    /// Why it does not run now, in a word.
+    /// Why it is not running, as a word.
     pub reason: Reason,
-    /// The same for people.
+    /// The reason as a sentence.
     pub message: String,
     /// The jobs it waits for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -77,17 +79,17 @@ pub struct Explanation {
     pub queue: Option<String>,
     /// How many jobs wait in that queue.
     pub depth: Option<u64>,
-    /// Its place there; 1 is taken next. Absent far back, and where callers take turns.
+    /// Its position in that queue; 1 is taken next. Absent far back, and where callers take turns.
     pub position: Option<u64>,
     /// How many live actors take from that queue, without those whose server drains.
     pub actors: Option<u32>,
     /// How many jobs run in its context, without those of runners elsewhere.
     pub running: Option<u64>,
-    /// How many may.
+    /// How many jobs may run in its context.
     pub max_running: Option<u64>,
-    /// How far its script says it is.
+    /// The progress that its script reports.
     pub progress: Option<Progress>,
-    /// Its attempts, with the one that runs or ran last.
+    /// Its attempts, including the one that runs or ran last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<Attempt>,
 }

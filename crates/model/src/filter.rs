@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Job, JobId, Name, ScriptType, Status, Timestamp};
 
-/// Which jobs to list or follow. What is left out does not restrict.
+/// The jobs to list or follow. Absent fields do not restrict them.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -57,7 +57,7 @@ impl JobFilter {
 pub struct JobPage {
     /// The jobs.
     pub jobs: Vec<Job>,
-    /// Where the next page begins; absent on the last. A page may hold fewer jobs than asked for and still have a next.
+    /// The cursor of the next page; absent on the last. A page may have fewer jobs than `limit` although more follow.
     pub next_cursor: Option<String>,
 }
 

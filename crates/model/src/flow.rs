@@ -46,13 +46,13 @@ impl JsonSchema for FlowId {
     }
 }
 
-/// Where a flow is in its life: the words of the coordinator's specification.
+/// The status of a flow, in the words of the coordinator's specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlowStatus {
-    /// It is made, or started, and none of its jobs has begun.
+    /// It is created or started, and none of its jobs has begun.
     Dispatched,
-    /// It is started, and waits for jobs that are none of its own.
+    /// It is started, and waits for jobs outside the flow.
     WaitingForPrerequisites,
     /// One of its jobs has begun.
     Started,
@@ -94,7 +94,7 @@ impl fmt::Display for FlowStatus {
     }
 }
 
-/// What becomes of the other jobs of a flow when one ends in error.
+/// How a flow treats its other jobs when one ends in error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -102,7 +102,7 @@ pub enum OnFailure {
     /// They are stopped.
     #[default]
     Stop,
-    /// Those that do not wait for it go on.
+    /// Those that do not wait for it continue.
     Continue,
 }
 
@@ -116,35 +116,38 @@ impl OnFailure {
     }
 }
 
-/// What a flow is to be: its jobs by their names, and what they share.
+/// A flow to create: its jobs by name, and what they share.
 ///
 /// The order of the fields is the order of positional parameters.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
-    /// Its jobs, by names of letters, digits and `_`, which are those of `inputs`; at most 1,000.
+    /// The jobs by name, at most 1,000. Names have letters, digits and `_`, and are also those of `inputs`.
     #[serde(deserialize_with = "each_once")]
     pub jobs: BTreeMap<String, FlowJobSpec>,
-    /// A name for people.
+    /// A display name.
     pub name: Option<String>,
-    /// What the scripts of all its jobs see as `env`. The values are secrets, but for those of the variables that `HERO_PLAIN` names.
+    /// Environment variables of all its jobs: the value of `env` in their scripts. The values are secrets, except those
+    /// of the variables that `HERO_PLAIN` names.
     #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, String>,
-    /// What becomes of the other jobs when one ends in error: `stop` (the default) stops them, `continue` has those go on that do not wait for it.
+    /// How the flow treats its other jobs when one ends in error: `stop` (the default) stops them, `continue` runs
+    /// those that do not wait for it.
     #[serde(default, deserialize_with = "or_default")]
     pub on_failure: OnFailure,
-    /// Jobs, none of the flow's own, that must finish before it begins.
+    /// Jobs outside the flow that must finish before it begins.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub prerequisites: Vec<JobId>,
     /// Seconds to keep the flow and its jobs after its end; seven days by default.
     pub retention: Option<Seconds>,
-    /// Who creates it; the session's identity by default, else `anonymous`.
+    /// The caller that creates it: by default the identity of the session, else `anonymous`.
     pub caller_id: Option<String>,
     /// The context it belongs to.
     #[serde(default, deserialize_with = "or_default")]
     pub context_id: ContextId,
-    /// The same key of the same caller with the same parameters gives the same flow again, for 24 hours. It is kept for so long at least.
+    /// A key for this request. For 24 hours, the same key of the same caller with the same parameters returns the same
+    /// flow. The flow is kept at least that long.
     pub idempotency_key: Option<String>,
 }
 
@@ -154,16 +157,16 @@ pub struct FlowSpec {
 pub struct FlowJob {
     /// Its name in the flow.
     pub name: String,
-    /// Its id, by which it is a job like any other.
+    /// The id of the job, as methods of jobs take it.
     pub job_id: JobId,
     /// Its number: `n` of `job:{caller}:{n}`.
     pub number: u32,
-    /// Where it is in its life. Absent: it was deleted.
+    /// Its status. Absent: it was deleted.
     pub status: Option<Status>,
     /// The names of the jobs of the flow that it waits for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// Which kind of actor runs it.
+    /// The script type, whose actors run it.
     pub script_type: ScriptType,
     /// The number of the runner that runs it.
     pub runner: Option<RunnerId>,
@@ -173,33 +176,33 @@ pub struct FlowJob {
     pub started_at: Option<Timestamp>,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
-    /// Why it ended badly, or why its last attempt did.
+    /// Its error, or that of its last attempt.
     pub error: Option<JobError>,
 }
 
-/// Everything that is known of a flow.
+/// Everything that is known about a flow.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Flow {
     /// Its number.
     pub flow_id: FlowId,
-    /// Where it is in its life.
+    /// Its status.
     pub status: FlowStatus,
     /// The name its creator gave it.
     pub name: Option<String>,
     /// The context it belongs to.
     pub context_id: ContextId,
-    /// Who created it.
+    /// The caller that created it.
     pub caller_id: String,
-    /// What becomes of the other jobs when one ends in error.
+    /// How a flow treats its other jobs when one ends in error.
     pub on_failure: OnFailure,
-    /// What its jobs share as `env`; the values are shown as `***`, but for those that `HERO_PLAIN` names.
+    /// The environment variables of all its jobs; the values are shown as `***`, except those that `HERO_PLAIN` names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, String>,
     /// Whether somebody asked to stop it.
     #[serde(default)]
     pub stop_requested: bool,
-    /// When it was made, to the second.
+    /// When it was created, to the second.
     pub created_at: Timestamp,
     /// When it last changed, to the second.
     pub updated_at: Timestamp,
@@ -207,11 +210,12 @@ pub struct Flow {
     pub started_at: Option<Timestamp>,
     /// When its last job ended.
     pub finished_at: Option<Timestamp>,
-    /// Its jobs. Each stands behind those that it waits for.
+    /// Its jobs, each after those that it waits for.
     pub jobs: Vec<FlowJob>,
-    /// What its jobs gave, by their names, once it has ended: the outputs of those that finished, exactly as stored.
+    /// The results of its jobs by name, once it has ended: the outputs of the finished jobs, exactly as stored.
     pub result: BTreeMap<String, String>,
-    /// Whether outputs are missing from `result`: those of more than 64 KB, and all behind the first megabyte. `get_result` gives each.
+    /// Whether outputs are missing from `result`: those of more than 64 KB, and all after the first megabyte.
+    /// `get_result` returns each.
     #[serde(default)]
     pub truncated: bool,
     /// Its jobs as a graph, in the language of Mermaid.
@@ -224,11 +228,11 @@ pub struct Flow {
 pub struct FlowSummary {
     /// Its number.
     pub flow_id: FlowId,
-    /// Where it is in its life.
+    /// Its status.
     pub status: FlowStatus,
     /// The name its creator gave it.
     pub name: Option<String>,
-    /// Who created it.
+    /// The caller that created it.
     pub caller_id: String,
     /// How many jobs it has.
     pub jobs: u32,
@@ -239,7 +243,7 @@ pub struct FlowSummary {
     /// Whether somebody asked to stop it.
     #[serde(default)]
     pub stop_requested: bool,
-    /// When it was made, to the second.
+    /// When it was created, to the second.
     pub created_at: Timestamp,
     /// When its first job began.
     pub started_at: Option<Timestamp>,
@@ -247,13 +251,13 @@ pub struct FlowSummary {
     pub finished_at: Option<Timestamp>,
 }
 
-/// Flows, the newest first.
+/// Flows, newest first.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowPage {
     /// The flows.
     pub flows: Vec<FlowSummary>,
-    /// Where the next page begins, if there are more.
+    /// The cursor of the next page, if there are more.
     pub next_cursor: Option<String>,
 }
 
@@ -267,15 +271,15 @@ pub struct FlowEvent {
     pub status: FlowStatus,
     /// How many of its jobs have not ended.
     pub open: u32,
-    /// Where to go on from behind this item. Absent where the flow's jobs are gone.
+    /// The cursor for the items after this one. Absent if the flow's jobs are gone.
     pub cursor: Option<String>,
-    /// The name of the job that changed. Absent: this is where the flow is, and no job changed.
+    /// The name of the job that changed. Absent if the item is the current state of the flow, and no job changed.
     pub job: Option<String>,
     /// The id of that job.
     pub job_id: Option<JobId>,
-    /// What that job became.
+    /// The status of that job now.
     pub job_status: Option<Status>,
-    /// Why it ended badly or is tried again.
+    /// The kind of the error with which it ended or is tried again.
     pub kind: Option<ErrorKind>,
     /// How many of its attempts have begun.
     pub attempt: Option<u32>,

@@ -90,7 +90,7 @@ impl FromStr for PublicKey {
 
 text_id!(PublicKey, { "type": "string", "pattern": "^(0x)?04[0-9A-Fa-f]{128}$" });
 
-/// Who may call and be granted rights.
+/// A caller that can be granted rights.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
@@ -98,22 +98,23 @@ pub struct Identity {
     pub identity_id: IdentityId,
     /// Its public key, if it has one.
     pub pubkey: Option<PublicKey>,
-    /// Where it can be reached.
+    /// The addresses at which it can be reached.
     #[serde(default)]
     pub address: Vec<String>,
-    /// When it was made, to the second.
+    /// When it was created, to the second.
     pub created_at: Timestamp,
     /// When it was last changed, to the second.
     pub updated_at: Timestamp,
 }
 
-/// Identities in the order of their numbers.
+/// Identities by number.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdentityPage {
     /// The identities.
     pub identities: Vec<Identity>,
-    /// Where the next page begins, if there are more. A page may hold fewer identities than asked for and still have a next.
+    /// The cursor of the next page, if there are more. A page may have fewer identities than `limit` although more
+    /// follow.
     pub next_cursor: Option<String>,
 }
 
@@ -144,33 +145,33 @@ impl FromStr for TokenId {
 
 text_id!(TokenId, { "type": "string", "pattern": "^[0-9a-f]{16}$" });
 
-/// What is known of a token. Its secret is not: whoever made it was shown it once.
+/// A token without its secret, which is shown only once, to its creator.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Token {
     /// Its public name.
     pub token_id: TokenId,
-    /// Whom it stands for.
+    /// Its identity.
     pub identity_id: IdentityId,
-    /// What it is for, in the words of whoever made it.
+    /// Its purpose, in the words of its creator.
     pub name: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When it ends; never, if this is absent.
+    /// When it expires; absent if it never does.
     pub expires_at: Option<Timestamp>,
 }
 
-/// What an identity may do in a context.
+/// A role of an identity in a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Everything in the context, and to grant rights in it.
+    /// May do everything in the context, and grant rights in it.
     Admin,
-    /// To create, start, stop and read its own jobs, and to use the objects.
+    /// May create, start, stop and read its own jobs, and use the objects.
     Caller,
-    /// To read everything.
+    /// May read everything.
     Reader,
-    /// To run what others have made: to read jobs and flows, and to start, stop and retry them.
+    /// May run the jobs and flows of others: read, start, stop and retry them.
     Executor,
 }
 

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Attempt, ContextId, JobError, JobId, Json, Name, Output, Priority, ScriptType, Seconds, Status, Timestamp, Usage};
 
-/// How far a running script says it is.
+/// The progress that a running script reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Progress {
     /// A number of the script's choice, usually percent.
     pub value: f64,
-    /// What it is doing.
+    /// The current step, in words.
     #[serde(default)]
     pub text: String,
 }
@@ -48,12 +48,12 @@ impl Input {
 pub struct JobResult {
     /// The job.
     pub job_id: JobId,
-    /// Always `finished`: a job that ended badly is a JSON-RPC error.
+    /// Always `finished`: a job that ended in error is a JSON-RPC error.
     #[schemars(schema_with = "finished")]
     pub status: Status,
     /// The output, exactly as stored in Redis.
     pub output: String,
-    /// The output as JSON, where the engine gave a structured value (always for Rhai).
+    /// The output as JSON, if the engine returned a structured value (always for Rhai).
     #[serde(default, with = "present")]
     #[schemars(with = "Json")]
     pub value: Option<Json>,
@@ -63,7 +63,7 @@ pub struct JobResult {
     pub started_at: Option<Timestamp>,
     /// When the job ended.
     pub finished_at: Option<Timestamp>,
-    /// What that attempt used.
+    /// The resources that attempt used.
     pub usage: Option<Usage>,
 }
 
@@ -103,13 +103,13 @@ mod present {
     }
 }
 
-/// Everything that is known of a job. What was never set is left out.
+/// Everything that is known about a job. Fields that were never set are left out.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
     /// The job's id.
     pub job_id: JobId,
-    /// Where it is in its life.
+    /// Its status.
     pub status: Status,
     /// The name its creator gave it.
     pub name: Option<String>,
@@ -118,13 +118,13 @@ pub struct Job {
     pub labels: BTreeMap<String, String>,
     /// The context it belongs to.
     pub context_id: ContextId,
-    /// Who created it.
+    /// The caller that created it.
     pub caller_id: Option<String>,
-    /// Which kind of actor runs it.
+    /// The script type, whose actors run it.
     pub script_type: Option<ScriptType>,
     /// The script.
     pub script: String,
-    /// What the script sees as `args`.
+    /// The value of `args` in the script.
     pub args: Option<Json>,
     /// Only actors of this group run it.
     pub group: Option<Name>,
@@ -134,13 +134,13 @@ pub struct Job {
     pub worker_id: Option<String>,
     /// 0 urgent, 1 normal, 2 low.
     pub priority: Priority,
-    /// The most seconds one attempt may take.
+    /// The time limit of one attempt in seconds.
     pub timeout: Option<Seconds>,
     /// Extra attempts after an error or a timeout.
     pub retries: u32,
-    /// Whether it may run beside other jobs of its actor.
+    /// Whether the job may run at the same time as others of its actor.
     pub concurrent: bool,
-    /// Its environment variables; the values are shown as `***`, but for those that `HERO_PLAIN` names.
+    /// Its environment variables; the values are shown as `***`, except those that `HERO_PLAIN` names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, String>,
     /// Jobs that must finish first.
@@ -149,19 +149,19 @@ pub struct Job {
     /// Jobs that were named as waiting for this one when it was created.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependents: Vec<JobId>,
-    /// The job whose child it is.
+    /// The parent job.
     pub parent_id: Option<JobId>,
-    /// The job that must end first, with all its descendants.
+    /// The job that must end first, together with all its descendants.
     pub predecessor_id: Option<JobId>,
-    /// Not before this time.
+    /// The job does not run before this time.
     pub run_at: Option<Timestamp>,
-    /// Where its log file is, below the log directory.
+    /// The path of its log file, relative to the log directory.
     pub log_path: Option<String>,
-    /// An identifier of the client's own.
+    /// An identifier chosen by the client.
     pub client_rpc_id: Option<String>,
     /// How many attempts have begun.
     pub attempt: u32,
-    /// How often an engine or actor died under it.
+    /// How often its engine or actor died while it ran.
     pub crashes: u32,
     /// The actor that runs it or ran it last.
     pub actor: Option<String>,
@@ -177,18 +177,18 @@ pub struct Job {
     pub finished_at: Option<Timestamp>,
     /// When somebody asked to stop it.
     pub stop_requested_at: Option<Timestamp>,
-    /// How far its script says it is.
+    /// The progress that its script reports.
     pub progress: Option<Progress>,
     /// The output of a finished job, exactly as stored.
     pub output: Option<String>,
-    /// Why it ended badly, or why its last attempt did.
+    /// Its error, or that of its last attempt.
     pub error: Option<JobError>,
-    /// What its last attempt used.
+    /// The resources that its last attempt used.
     pub usage: Option<Usage>,
     /// Its attempts, the newest 17 at most: only `get_job` has them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<Attempt>,
-    /// In a list: what is cut or left out here because it is long. `get_job` gives all of it.
+    /// In a list: the fields that are cut or left out because they are long. `get_job` returns them in full.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub truncated: Vec<String>,
 }

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Timestamp;
 
-/// How serious a log line is.
+/// The level of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LogLevel {
@@ -38,13 +38,13 @@ impl LogLevel {
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogLine {
-    /// Where to go on reading after this line.
+    /// The cursor for the lines after this one.
     pub cursor: String,
     /// When it was logged; absent in lines of foreign log files.
     pub time: Option<Timestamp>,
-    /// How serious it is.
+    /// Its level.
     pub level: LogLevel,
-    /// What was logged.
+    /// The text of the line.
     pub text: String,
 }
 
@@ -54,8 +54,8 @@ pub struct LogLine {
 pub struct LogPage {
     /// The lines.
     pub lines: Vec<LogLine>,
-    /// Where to go on reading, now or later.
+    /// The cursor for the lines that follow, now or later.
     pub next_cursor: Option<String>,
-    /// Whether the job has ended and nothing follows.
+    /// Whether the job has ended and no lines follow.
     pub ended: bool,
 }

@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 
 use super::{Address, ContextId, Json, Name, SignerKey, Timestamp, UnknownWord, excerpt};
 
-/// What a message is.
+/// The type of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageType {
-    /// Jobs that are to run at the other side.
+    /// Jobs to run at the other side.
     Job,
     /// A line to somebody.
     #[default]
     Chat,
     /// A letter to somebody.
     Mail,
-    /// How a job ended that came by a message.
+    /// The end of a job that arrived in a message.
     Result,
 }
 
@@ -35,7 +35,7 @@ impl MessageType {
     }
 }
 
-/// What a message is written in.
+/// The format of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageFormat {
@@ -59,18 +59,18 @@ impl MessageFormat {
     }
 }
 
-/// Where a message is in its life.
+/// The status of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageStatus {
-    /// It is to go out, or came and was not fetched.
+    /// It is to be sent, or was received and not fetched.
     #[default]
     Dispatched,
     /// The other side has stored it, or its owner has it.
     Acknowledged,
     /// It did not arrive, or no result came in time.
     Error,
-    /// Its result is there.
+    /// Its result has arrived.
     Processed,
 }
 
@@ -138,9 +138,9 @@ impl FromStr for MessageKey {
 /// A line of the log of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageLog {
-    /// When that was, in seconds since 1970.
+    /// When it was logged, in seconds since 1970.
     pub time: u32,
-    /// What happened.
+    /// The text of the line.
     pub text: String,
 }
 
@@ -148,52 +148,52 @@ pub struct MessageLog {
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
-    /// Who sent it; 0 is nobody.
+    /// The sender; 0 is nobody.
     pub caller_id: u32,
     /// Its number.
     pub message_id: u32,
     /// The context that has it.
     #[serde(default)]
     pub context_id: ContextId,
-    /// What it says.
+    /// The text.
     #[serde(default)]
     pub message: String,
-    /// What it is.
+    /// The type of the message.
     #[serde(default)]
     pub message_type: MessageType,
-    /// What it is written in.
+    /// The format of the text.
     #[serde(default)]
     pub message_format_type: MessageFormat,
-    /// The seconds that it may take in all.
+    /// The total seconds that it may take.
     #[serde(default)]
     pub timeout: u32,
-    /// The seconds within which the other side has to have stored it.
+    /// The seconds within which the other side must store it.
     #[serde(default)]
     pub timeout_ack: u32,
-    /// The seconds after that within which its result has to come, if it has jobs.
+    /// The seconds after that within which its result must arrive, if it has jobs.
     #[serde(default)]
     pub timeout_result: u32,
-    /// Its jobs, as the coordinator writes them; the values of `env_vars` are shown as `***`.
+    /// Its jobs, in the form of the coordinator's specification; the values of `env_vars` are shown as `***`.
     #[serde(default)]
     pub job: Vec<Json>,
-    /// What happened to it.
+    /// Its log.
     #[serde(default)]
     pub logs: Vec<MessageLog>,
-    /// When it was made, to the second.
+    /// When it was created, to the second.
     pub created_at: Timestamp,
     /// When it was last changed, to the second.
     pub updated_at: Timestamp,
-    /// Where it is in its life.
+    /// Its status.
     #[serde(default)]
     pub status: MessageStatus,
-    /// The context it is for.
+    /// The context that receives it.
     #[serde(default)]
     pub target_context: ContextId,
-    /// What it is about at the other side: normally the topic of a runner.
+    /// The topic at the other side, normally that of a runner.
     pub topic: Option<Name>,
-    /// Where it goes.
+    /// Its destination.
     pub address: Option<Address>,
-    /// Who signed it, if that is known.
+    /// The key that signed it, if that is known.
     pub public_key: Option<SignerKey>,
     /// The number of the message that it answers.
     pub answers: Option<u32>,
@@ -204,27 +204,27 @@ pub struct Message {
 /// A message that is to be sent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Draft {
-    /// Who sends it; 0 is nobody.
+    /// The sender; 0 is nobody.
     #[serde(skip_serializing_if = "is_nobody")]
     pub caller_id: u32,
-    /// What it says.
+    /// The text.
     pub message: String,
-    /// What it is.
+    /// The type of the message.
     pub message_type: MessageType,
-    /// What it is written in.
+    /// The format of the text.
     pub message_format_type: MessageFormat,
-    /// The seconds within which the other side has to have stored it.
+    /// The seconds within which the other side must store it.
     pub timeout_ack: u32,
     /// The seconds after that within which a result has to come, if it has jobs.
     pub timeout_result: u32,
     /// Its jobs.
     pub job: Vec<Json>,
-    /// The context it is for.
+    /// The context that receives it.
     pub target_context: ContextId,
-    /// What it is about.
+    /// Its topic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topic: Option<Name>,
-    /// Where it goes; where its topic leads, if this is not given.
+    /// Its destination; by default that of its topic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
 }
@@ -237,9 +237,9 @@ fn is_nobody(caller_id: &u32) -> bool {
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessagePage {
-    /// The messages, those that are taken first first.
+    /// The messages, in the order in which they are taken.
     pub messages: Vec<Message>,
-    /// Where the next page begins, if there are more.
+    /// The cursor of the next page, if there are more.
     pub next_cursor: Option<String>,
 }
 
@@ -247,10 +247,10 @@ pub struct MessagePage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageList {
-    /// Those that came and were not fetched.
+    /// Received messages that were not fetched.
     #[default]
     In,
-    /// Those that are to go out.
+    /// Messages to be sent.
     Out,
 }
 

@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{Name, Seconds, SignerKey, Timestamp};
 
-/// What came of a ping.
+/// The result of a ping.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pong {
-    /// The way that it went.
+    /// The route that it took.
     pub route: String,
     /// The answer; absent if none came.
     pub answer: Option<PongAnswer>,
-    /// Why none came.
+    /// Why no answer came.
     pub error: Option<String>,
 }
 
-/// What another node says to a ping.
+/// The answer of another node to a ping.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PongAnswer {
@@ -25,16 +25,17 @@ pub struct PongAnswer {
     pub key: SignerKey,
     /// Its name in the setting `nodes` of the server that asks, if it has one there.
     pub name: Option<Name>,
-    /// The key that a node at this address has to have by that setting, if another one answers: messages to it are not taken there.
+    /// The key that this setting has for the address, if a node with another key answers. Messages to it are not
+    /// accepted there.
     pub expected: Option<SignerKey>,
-    /// Whether the server that asks takes what that node signs.
+    /// Whether the server that asks accepts messages signed by that node.
     pub is_trusted: bool,
-    /// Whether that node takes what the server signs that asks.
+    /// Whether that node accepts messages signed by the server that asks.
     pub trusts: bool,
-    /// What its clock shows.
+    /// The time of its clock.
     pub time: Timestamp,
-    /// By how many seconds its clock is ahead; below 0 it is behind.
+    /// The seconds by which its clock is ahead; below 0 it is behind.
     pub clock_ahead: f64,
-    /// How long it took until the answer was here.
+    /// How long the answer took.
     pub round_trip: Seconds,
 }

@@ -129,7 +129,7 @@ pub struct QueueInfo {
     pub depth: u64,
     /// How many live actors take from it.
     pub actors: u32,
-    /// Whether nothing is taken from it until it is resumed.
+    /// Whether it is paused: actors take nothing from it until it is resumed.
     #[serde(default)]
     pub paused: bool,
 }

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Json, exact};
 
-/// Why a job ended badly.
+/// The kind of the error of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
@@ -17,9 +17,9 @@ pub enum ErrorKind {
     Limit,
     /// Its engine or its actor died, three times.
     Crashed,
-    /// A job it waited for ended badly.
+    /// A job that it waited for ended in error.
     Prerequisite,
-    /// It can't be run here as it stands: a bad field, or an engine that does not start.
+    /// It cannot run here: it has a bad field, or its engine does not start.
     Unavailable,
 }
 
@@ -92,13 +92,13 @@ impl Limit {
     }
 }
 
-/// How and where a job went wrong.
+/// The error of a job, and its place in the script.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JobError {
-    /// What kind of failure it is.
+    /// The kind of the failure.
     pub kind: ErrorKind,
-    /// What happened, in words.
+    /// The error message.
     pub message: String,
     /// The line of the script, from 1.
     pub line: Option<u32>,
@@ -109,7 +109,8 @@ pub struct JobError {
     pub stack: Vec<String>,
     /// The limit that was hit, for kind `limit`.
     pub limit: Option<Limit>,
-    /// What the script threw, unless that was a text, nothing, or more than 64 KB of JSON. If it is a map with a text `message`, that is the message.
+    /// The value that the script threw, unless that was a string, nothing, or more than 64 KB of JSON. If it is a map
+    /// with a string `message`, that is the message.
     pub data: Option<Json>,
 }
 

@@ -54,7 +54,7 @@ impl JsonSchema for RunnerId {
     }
 }
 
-/// Runs the jobs of its script type that are for its group, `runner{runner_id}`.
+/// A runner, which runs the jobs of its script type in its group, `runner{runner_id}`.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Runner {
@@ -64,30 +64,30 @@ pub struct Runner {
     pub script_type: ScriptType,
     /// Whether it is a pool of this context; otherwise its jobs are sent to `address`.
     pub local: bool,
-    /// What it is called there and here, `runner{runner_id}` unless it was given.
+    /// Its topic there and here; `runner{runner_id}` by default.
     pub topic: Name,
-    /// Where it is, if it is not local.
+    /// Its address, if it is not local.
     pub address: Option<Address>,
-    /// The key with which results of its jobs are signed.
+    /// The key that signs the results of its jobs.
     pub pubkey: Option<SignerKey>,
     /// The context at the other side in which its jobs run.
     #[serde(default)]
     pub target_context: ContextId,
-    /// What it is for, in the words of whoever made it.
+    /// Its purpose, in the words of its creator.
     pub name: Option<String>,
-    /// When it was made, to the second.
+    /// When it was created, to the second.
     pub created_at: Timestamp,
     /// When it was last changed, to the second.
     pub updated_at: Timestamp,
 }
 
-/// Runners in the order of their numbers.
+/// Runners by number.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunnerPage {
     /// The runners.
     pub runners: Vec<Runner>,
-    /// Where the next page begins, if there are more.
+    /// The cursor of the next page, if there are more.
     pub next_cursor: Option<String>,
 }
 
@@ -106,7 +106,7 @@ pub struct RunnerChange {
     /// Its address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
-    /// The key with which results of its jobs are signed.
+    /// The key that signs the results of its jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pubkey: Option<SignerKey>,
     /// The context on the other node.

@@ -47,16 +47,17 @@ pub struct UnknownWord {
     pub(super) known: &'static str,
 }
 
-/// What a run does when the one before has not ended.
+/// How a run behaves if the previous one has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlap {
-    /// It is left out and counted.
+    /// It is skipped and counted.
     #[default]
     Skip,
-    /// Its job waits for the end of the one before, and of all that one's descendants. At most 100 wait; more are left out.
+    /// Its job waits for the end of the previous one and of all its descendants. At most 100 wait; further runs are
+    /// skipped.
     Queue,
-    /// Its job runs beside it.
+    /// Its job runs at the same time.
     Allow,
 }
 
@@ -80,16 +81,17 @@ impl FromStr for Overlap {
     }
 }
 
-/// What becomes of runs that were due while no server ran: of those that none has fired within 30 seconds, and with `skip` within 5.
+/// How runs are treated that were due while no server ran: those that no server fired within 30 seconds, or with `skip`
+/// within 5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Missed {
-    /// They are left out and counted.
+    /// They are skipped and counted.
     Skip,
     /// One job makes up for all of them.
     #[default]
     Once,
-    /// Each gets its job, as far as `overlap` allows; of more than `missed_limit`, the newest.
+    /// Each gets its job, as far as `overlap` allows. Of more than `missed_limit`, only the newest do.
     All,
 }
 
@@ -120,75 +122,79 @@ impl FromStr for Missed {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleSpec {
-    /// What each of its jobs is. Without `job_id`, `idempotency_key`, `run_at` and relations: those are for single jobs.
+    /// The job of each run. `job_id`, `idempotency_key`, `run_at` and relations are not allowed here: they are for
+    /// single jobs.
     pub job: JobSpec,
-    /// When it runs, such as `0 9 * * MON-FRI`: minute, hour, day of the month, month, weekday; seconds before them if there are six.
+    /// When it runs, such as `0 9 * * MON-FRI`: minute, hour, day of the month, month, weekday. A sixth field in front
+    /// is for seconds.
     pub cron: Option<String>,
     /// Seconds from one run to the next, at least 1; counted from `start_at`, else from its creation.
     pub every: Option<Seconds>,
-    /// Where `cron` is read and times are shown, such as `Europe/Berlin`. UTC by default.
+    /// The time zone of `cron` and of the times shown, such as `Europe/Berlin`. UTC by default.
     pub time_zone: Option<String>,
-    /// What a run does when the one before has not ended; `skip` by default.
+    /// How a run behaves if the previous one has not ended; `skip` by default.
     #[serde(default, deserialize_with = "or_default")]
     pub overlap: Overlap,
-    /// What becomes of runs that were due while no server ran; `once` by default.
+    /// How runs are treated that were due while no server ran; `once` by default.
     #[serde(default, deserialize_with = "or_default")]
     pub missed: Missed,
-    /// The most jobs that `missed: all` makes up for at a time. 100 by default, at most 1000.
+    /// The maximum number of jobs that `missed: all` creates at a time. 100 by default, at most 1000.
     pub missed_limit: Option<u16>,
-    /// No run is before this time (RFC 3339).
+    /// The earliest time of a run (RFC 3339).
     pub start_at: Option<Timestamp>,
-    /// No run is after this time.
+    /// The latest time of a run.
     pub end_at: Option<Timestamp>,
-    /// A name for people.
+    /// A display name.
     pub name: Option<String>,
-    /// A key for this request: repeated with the same parameters within 24 hours, it gives the same schedule again, as it is then.
+    /// A key for this request. For 24 hours, the same key with the same parameters returns the same schedule in its
+    /// state at that time.
     pub idempotency_key: Option<String>,
-    /// The id the schedule shall have; a new one by default.
+    /// The id of the schedule; a new one by default.
     pub schedule_id: Option<ScheduleId>,
 }
 
-/// A schedule: what was asked for, and how far it has come.
+/// A schedule and its progress.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Schedule {
-    /// Its id. Its jobs carry it as the label `schedule`, and the time they were due at as the label `slot`.
+    /// Its id. Its jobs have it in the label `schedule`, and the time at which they were due in the label `slot`.
     pub schedule_id: ScheduleId,
-    /// A name for people.
+    /// A display name.
     pub name: Option<String>,
     /// When it runs, as a cron pattern.
     pub cron: Option<String>,
     /// Seconds from one run to the next.
     pub every: Option<Seconds>,
-    /// Where `cron` is read and times are shown.
+    /// The time zone of `cron` and of the times shown.
     pub time_zone: String,
-    /// What a run does when the one before has not ended.
+    /// How a run behaves if the previous one has not ended.
     pub overlap: Overlap,
-    /// What becomes of runs that were due while no server ran.
+    /// How runs are treated that were due while no server ran.
     pub missed: Missed,
-    /// The most jobs that `missed: all` makes up for at a time.
+    /// The maximum number of jobs that `missed: all` creates at a time.
     pub missed_limit: u16,
-    /// No run is before this time.
+    /// The earliest time of a run.
     pub start_at: Option<Timestamp>,
-    /// No run is after this time.
+    /// The latest time of a run.
     pub end_at: Option<Timestamp>,
     /// When it was created.
     pub created_at: Timestamp,
-    /// The next runs, five at most. None: it has come to its end, and is deleted in a while.
+    /// The next runs, at most five. A schedule without next runs has ended, and is deleted in a while.
     pub next_runs: Vec<Timestamp>,
-    /// Why its runs are left out until that has changed, if they are: its creator may not create jobs in the context any more.
+    /// Why its runs are skipped for now: its creator may no longer create jobs in the context. Absent if they are not.
     pub suspended: Option<String>,
     /// When its last job was due.
     pub last_run: Option<Timestamp>,
     /// Its last job.
     pub last_job: Option<JobId>,
-    /// How many jobs it made.
+    /// How many jobs it created.
     pub runs: u64,
-    /// How many runs were left out because the one before had not ended.
+    /// How many runs were skipped because the previous one had not ended.
     pub skipped_runs: u64,
-    /// How many runs were left out because no server ran, or because its creator might not create jobs then. At most 1000 are counted at a time.
+    /// How many runs were skipped because no server ran, or because its creator was not allowed to create jobs. At most
+    /// 1000 are counted at a time.
     pub missed_runs: u64,
-    /// What each of its jobs is. Values of `env_vars` are masked, but for those that `HERO_PLAIN` names.
+    /// The job of each run. Values of `env_vars` are masked, except those that `HERO_PLAIN` names.
     pub job: JobSpec,
 }
 
@@ -198,7 +204,7 @@ pub struct Schedule {
 pub struct SchedulePage {
     /// The schedules.
     pub schedules: Vec<Schedule>,
-    /// Where the next page begins; absent on the last.
+    /// The cursor of the next page; absent on the last.
     pub next_cursor: Option<String>,
 }
 

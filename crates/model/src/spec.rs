@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use super::{ContextId, JobId, Json, Name, Priority, RunnerId, ScriptType, Seconds, Timestamp, each_once_or_none, or_default};
 
-/// What a job is to be. Only `script` is needed.
+/// A job to create. Only `script` is required.
 ///
-/// The order of the fields is the order of positional parameters: what is used most comes first.
+/// The order of the fields is the order of positional parameters, most used first.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobSpec {
     /// The script to run.
     pub script: String,
-    /// Which kind of actor runs it: `osis`, `sal`, or a configured type.
+    /// The script type, whose actors run it: `osis`, `sal`, or a configured type.
     #[serde(default, deserialize_with = "or_default")]
     pub script_type: ScriptType,
-    /// What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other.
+    /// The value of `args` in the script: any JSON, nested at most 100 deep.
     pub args: Option<Json>,
-    /// The most seconds one attempt may take. 60 by default.
+    /// The time limit of one attempt in seconds. 60 by default.
     pub timeout: Option<Seconds>,
     /// Extra attempts after an error or a timeout.
     #[serde(default, deserialize_with = "or_default")]
@@ -30,49 +30,50 @@ pub struct JobSpec {
     /// 0 urgent, 1 normal, 2 low.
     #[serde(default, deserialize_with = "or_default")]
     pub priority: Priority,
-    /// A name for people.
+    /// A display name.
     pub name: Option<String>,
-    /// Labels to find it by.
+    /// Labels for finding the job.
     #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for those of the variables that `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`.
+    /// Environment variables: the value of `env` in the script. Their values are secrets, masked in logs and in
+    /// `get_job`. The variable `HERO_PLAIN` names those whose values are not: `"HERO_PLAIN": "MODE,CUSTOMER"`.
     #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, String>,
-    /// Not before this time (RFC 3339).
+    /// The job does not run before this time (RFC 3339).
     pub run_at: Option<Timestamp>,
-    /// The same key with the same parameters gives the same job again, for 24 hours.
+    /// A key for this request. For 24 hours, the same key with the same parameters returns the same job.
     pub idempotency_key: Option<String>,
     /// Seconds to keep the job after its end.
     pub retention: Option<Seconds>,
     /// Jobs that must finish first.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub prerequisites: Vec<JobId>,
-    /// The job whose child it is.
+    /// The parent job.
     pub parent_id: Option<JobId>,
-    /// The job that must end first, with all its descendants.
+    /// The job that must end first, together with all its descendants.
     pub predecessor_id: Option<JobId>,
     /// Only actors of this group may run it.
     pub group: Option<Name>,
-    /// Only this actor may run it; without a group that of the group `default`.
+    /// Only the actor with this number may run it, in the group `default` if no group is given.
     pub instance: Option<u32>,
-    /// Whether it may run beside other jobs of its actor (`sal`).
+    /// Whether the job may run at the same time as others of its actor (`sal`).
     #[serde(default, deserialize_with = "or_default")]
     pub concurrent: bool,
-    /// Where to write its log file, below the log directory; at most 8 parts between slashes.
+    /// The path of its log file, relative to the log directory; at most 8 parts between slashes.
     pub log_path: Option<String>,
     /// The context it belongs to.
     #[serde(default, deserialize_with = "or_default")]
     pub context_id: ContextId,
-    /// Who creates it; the session's identity by default, else `anonymous`.
+    /// The caller that creates it: by default the identity of the session, else `anonymous`.
     pub caller_id: Option<String>,
     /// The worker of the dispatcher protocol; a number is the instance.
     pub worker_id: Option<Name>,
-    /// Jobs that wait for this one.
+    /// Jobs that wait for this job.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub dependents: Vec<JobId>,
-    /// An identifier of the client's own, kept as it is.
+    /// An identifier chosen by the client, stored unchanged.
     pub client_rpc_id: Option<String>,
-    /// The id the job shall have; a new one by default.
+    /// The id of the job; a new one by default.
     pub job_id: Option<JobId>,
 }
 
@@ -88,7 +89,7 @@ impl JobSpec {
     }
 }
 
-/// One job of a flow that is to be made. Only `script` is needed.
+/// One job of a flow to create. Only `script` is required.
 // It repeats fields of `JobSpec`: these have another order and other descriptions here, and serde cannot refuse unknown
 // fields of a flattened struct.
 #[serde_with::skip_serializing_none]
@@ -97,11 +98,12 @@ impl JobSpec {
 pub struct FlowJobSpec {
     /// The script to run.
     pub script: String,
-    /// Which kind of actor runs it: `osis`, `sal`, or a configured type; by default that of its runner, or `osis`.
+    /// The script type, whose actors run it: `osis`, `sal`, or a configured type; by default that of its runner, or
+    /// `osis`.
     pub script_type: Option<ScriptType>,
-    /// What the script sees as `args`: any JSON.
+    /// The value of `args` in the script: any JSON.
     pub args: Option<Json>,
-    /// The names of the jobs of the flow that must finish first. Its script sees what they gave as `inputs.NAME`.
+    /// The names of the jobs of the flow that must finish first. Its script reads their results as `inputs.NAME`.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
     /// The number of the runner that runs it.
@@ -111,17 +113,17 @@ pub struct FlowJobSpec {
     /// 0 urgent, 1 normal, 2 low.
     #[serde(default, deserialize_with = "or_default")]
     pub priority: Priority,
-    /// The most seconds one attempt may take. 60 by default.
+    /// The time limit of one attempt in seconds. 60 by default.
     pub timeout: Option<Seconds>,
     /// Extra attempts after an error or a timeout.
     #[serde(default, deserialize_with = "or_default")]
     pub retries: u32,
     /// Seconds before the second attempt, doubling for each further one up to 300. 1 by default.
     pub retry_backoff: Option<Seconds>,
-    /// What the script sees as `env` besides what the flow gives; the same name here counts.
+    /// Environment variables besides those of the flow. A variable here replaces that of the same name there.
     #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, String>,
-    /// Labels to find the job by.
+    /// Labels for finding the job.
     #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
 }

@@ -59,7 +59,7 @@ pub struct Probes {
 /// The facts that the process knows at its start.
 #[derive(Debug, Clone)]
 pub struct ServerDetails {
-    /// The name of this start of this server, as in leases.
+    /// The name of this run of the server, as in leases.
     pub server_id: String,
     /// When it started.
     pub started_at: Timestamp,
@@ -87,7 +87,7 @@ pub struct PoolDetails {
     /// The context whose jobs they run.
     #[serde(default)]
     pub context_id: ContextId,
-    /// How many they are.
+    /// Their number.
     pub actors: u32,
 }
 
@@ -100,7 +100,7 @@ pub struct ServerInfo {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// The name of this start of this server, as in leases.
+    /// The name of this run of the server, as in leases.
     pub server_id: String,
     /// When it started.
     pub started_at: Timestamp,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use hero_model::Seconds;
 
-/// How much of everything one connection, one address and the whole server may use.
+/// The limits of one connection, of one address, and of the whole server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
@@ -39,9 +39,9 @@ pub struct Limits {
     pub send_buffer: u32,
     /// How long a subscription waits for its slow reader before it ends with an error.
     pub send_timeout: Seconds,
-    /// How long a reader may take nothing that is ready for it; then its connection is closed.
+    /// How long a client may leave ready data unread before its connection is closed.
     pub write_timeout: Seconds,
-    /// The most seconds a call may take, besides the wait that it asks for.
+    /// The maximum seconds of a call, besides the wait that it asks for.
     pub handler_timeout: Seconds,
     /// Seconds after which an HTTP connection without requests is closed.
     pub idle_timeout: Seconds,

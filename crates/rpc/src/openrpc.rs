@@ -157,7 +157,7 @@ pub(super) fn describe_subscription<C, S: Subscription<C>>(describer: &mut Descr
     let (params, id) = (describer.params::<S>(&[]), subscription_id(S::NAME));
     let mut method = heading::<S>(S::NAME, S::TAG);
     method["result"] = json!({
-        "name": "subscription", "description": "The id that notifications carry, and that ends the subscription.",
+        "name": "subscription", "description": "The id of the subscription, which its notifications carry and which ends it.",
         "schema": {"type": "string"},
     });
     method["errors"] = errors(&[&ERRORS, S::ERRORS].concat());
@@ -185,10 +185,10 @@ fn describe_unsubscription<C, S: Subscription<C>>() -> Value {
         "description": format!("Ends a subscription that {} began. Gives whether there was one of this id, on this connection.", S::NAME),
         "tags": [{"name": S::TAG}], "paramStructure": "either",
         "params": [{
-            "name": "subscription", "required": true, "description": "The id that the subscription began with.",
+            "name": "subscription", "required": true, "description": "The id of the subscription.",
             "schema": {"type": "string"},
         }],
-        "result": {"name": "result", "description": "Whether there was such a subscription on this connection.", "schema": {"type": "boolean"}},
+        "result": {"name": "result", "description": "Whether this connection had the subscription.", "schema": {"type": "boolean"}},
         "errors": errors(&[Code::InvalidRequest]), REPEATABLE: Repeatable::Always.as_str(),
         "examples": [{
             "name": format!("end what {} began", S::NAME), "params": [{"name": "subscription", "value": subscription_id(S::NAME)}],

@@ -24,13 +24,13 @@ pub type Counters = BTreeMap<String, u64>;
 pub struct StoreInfo {
     /// Its version.
     pub version: String,
-    /// Bytes in use that count against the maximum: what waits for replicas and the append-only file does not.
+    /// Bytes in use that count against the maximum. Buffers for replicas and for the append-only file do not count.
     pub used_memory: u64,
     /// Bytes it may use; 0 is no limit.
     pub max_memory: u64,
-    /// Keys it threw away for want of memory; anything but 0 may have been a job.
+    /// Keys that it evicted for lack of memory. Each may have been a job.
     pub evicted_keys: u64,
-    /// What is wrong with how it is set up, or has gone wrong.
+    /// Problems of its configuration, and of its operation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }

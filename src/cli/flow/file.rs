@@ -18,16 +18,17 @@ use crate::model::{FlowJobSpec, JobError, JobId, Json, Name, OnFailure, Priority
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Flow of hero")]
 pub(super) struct FlowFile {
-    /// A name for people.
+    /// A display name.
     #[serde(default)]
     pub(super) name: Option<String>,
-    /// What the scripts of all jobs see as `env`.
+    /// Environment variables of all jobs: the value of `env` in their scripts.
     #[serde(default)]
     pub(super) env_vars: BTreeMap<String, String>,
-    /// What becomes of the other jobs when one ends in error: `stop` (the default) stops them, `continue` has those go on that do not wait for it.
+    /// How the flow treats its other jobs when one ends in error: `stop` (the default) stops them, `continue` runs
+    /// those that do not wait for it.
     #[serde(default)]
     pub(super) on_failure: OnFailure,
-    /// Jobs, none of the flow's own, that must finish before it begins, by their ids.
+    /// Jobs outside the flow that must finish before it begins, by their ids.
     #[serde(default)]
     pub(super) prerequisites: Vec<JobId>,
     /// How long to keep the flow and its jobs after its end, in seconds or such as `12h`; seven days by default.
@@ -37,7 +38,7 @@ pub(super) struct FlowFile {
     /// The context it belongs to.
     #[serde(default)]
     pub(super) context_id: u32,
-    /// Its jobs, by names of letters, digits and `_`.
+    /// The jobs by name. Names have letters, digits and `_`.
     #[serde(deserialize_with = "later")]
     #[schemars(with = "BTreeMap<String, FileJob>")]
     pub(super) jobs: Jobs,
@@ -51,17 +52,18 @@ pub(super) struct FileJob {
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub(super) script: Option<Spanned<String>>,
-    /// The file that has the script, beside the file of the flow. What it is called says the script type, if nothing else does.
+    /// The file that has the script, beside the file of the flow. Its name gives the script type, if nothing else does.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub(super) file: Option<Spanned<PathBuf>>,
-    /// Which kind of actor runs it: `osis`, `sal`, `python`, `v` or a configured type; by default that of its runner, or `osis`.
+    /// The script type, whose actors run it: `osis`, `sal`, `python`, `v` or a configured type; by default that of its
+    /// runner, or `osis`.
     #[serde(default)]
     pub(super) script_type: Option<ScriptType>,
-    /// What the script sees as `args`.
+    /// The value of `args` in the script.
     #[serde(default)]
     pub(super) args: Option<Json>,
-    /// The names of the jobs that must finish first. The script sees what they gave as `inputs.NAME`.
+    /// The names of the jobs that must finish first. The script reads their results as `inputs.NAME`.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub(super) depends_on: Vec<Spanned<String>>,
@@ -75,7 +77,7 @@ pub(super) struct FileJob {
     /// 0 urgent, 1 normal, 2 low.
     #[serde(default, deserialize_with = "or_default")]
     pub(super) priority: Priority,
-    /// The longest one attempt may take, in seconds or such as `5m`; 60 s by default.
+    /// The time limit of one attempt, in seconds or such as `5m`; 60 s by default.
     #[serde(default)]
     #[schemars(with = "Option<Length>")]
     pub(super) timeout: Option<Seconds>,
@@ -86,10 +88,10 @@ pub(super) struct FileJob {
     #[serde(default)]
     #[schemars(with = "Option<Length>")]
     pub(super) retry_backoff: Option<Seconds>,
-    /// What the script sees as `env` besides what the flow gives.
+    /// Environment variables besides those of the flow. A variable here replaces that of the same name there.
     #[serde(default)]
     pub(super) env_vars: BTreeMap<String, String>,
-    /// Labels to find the job by.
+    /// Labels for finding the job.
     #[serde(default)]
     pub(super) labels: BTreeMap<String, String>,
 }

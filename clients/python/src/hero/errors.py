@@ -104,7 +104,7 @@ class InvalidParams(RpcError):
 
     @property
     def index(self) -> int | None:
-        """The place of the job among those of `create_jobs`, from 0."""
+        """The index of the job among those of `create_jobs`, from 0."""
         return self._field("index", int)
 
     @property
@@ -118,7 +118,7 @@ class InvalidParams(RpcError):
 
     @property
     def message(self) -> str:
-        """What happened, in words."""
+        """The error message."""
         return super().message if self.error is None else harmless(self.error.message)
 
     @property
@@ -142,8 +142,8 @@ class InvalidParams(RpcError):
 
     @property
     def data(self) -> Any:
-        """What the script threw, unless that was a text, nothing, or more than 64 KB of JSON. If it is a map with a text `message`,
-        that is the message."""
+        """The value that the script threw, unless that was a string, nothing, or more than 64 KB of JSON. If it is a map with a string
+        `message`, that is the message."""
         return None if self.error is None else self.error.data
 
 
@@ -189,7 +189,7 @@ class JobNotFound(RpcError):
 
     @property
     def index(self) -> int | None:
-        """The place of the job among those of `create_jobs`, from 0."""
+        """The index of the job among those of `create_jobs`, from 0."""
         return self._field("index", int)
 
     @property
@@ -249,7 +249,7 @@ class WrongState(RpcError):
 
     @property
     def index(self) -> int | None:
-        """The place of the job among those of `create_jobs`, from 0."""
+        """The index of the job among those of `create_jobs`, from 0."""
         return self._field("index", int)
 
     @property
@@ -283,7 +283,7 @@ class RateLimited(RpcError):
 
     @property
     def retry_after_ms(self) -> int | None:
-        """In how many milliseconds it is worth trying again."""
+        """The milliseconds after which to try again."""
         return self._field("retry_after_ms", int)
 
     @property
@@ -294,12 +294,12 @@ class RateLimited(RpcError):
 
     @property
     def flow_id(self) -> int | None:
-        """The flow that another call is just making."""
+        """The flow that another call is creating."""
         return self._field("flow_id", int)
 
     @property
     def index(self) -> int | None:
-        """The place of the job among those of `create_jobs`, from 0."""
+        """The index of the job among those of `create_jobs`, from 0."""
         return self._field("index", int)
 
     @property
@@ -315,7 +315,7 @@ class QueueFull(RpcError):
 
     @property
     def retry_after_ms(self) -> int | None:
-        """In how many milliseconds it is worth trying again."""
+        """The milliseconds after which to try again."""
         return self._field("retry_after_ms", int)
 
     @property
@@ -326,7 +326,7 @@ class QueueFull(RpcError):
 
     @property
     def index(self) -> int | None:
-        """The place of the job among those of `create_jobs`, from 0."""
+        """The index of the job among those of `create_jobs`, from 0."""
         return self._field("index", int)
 
     @property
@@ -342,12 +342,12 @@ class TooLarge(RpcError):
 
     @property
     def limit(self) -> int | None:
-        """The most that is allowed, in the unit that the message names."""
+        """The limit, in the unit that the message names."""
         return self._field("limit", int)
 
     @property
     def index(self) -> int | None:
-        """The place of the job among those of `create_jobs`, from 0."""
+        """The index of the job among those of `create_jobs`, from 0."""
         return self._field("index", int)
 
     @property
@@ -377,7 +377,7 @@ class StoreUnavailable(RpcError):
 
     @property
     def index(self) -> int | None:
-        """The place of the job among those of `create_jobs`, from 0."""
+        """The index of the job among those of `create_jobs`, from 0."""
         return self._field("index", int)
 
     @property
@@ -408,7 +408,7 @@ class IdempotencyReused(RpcError):
 
     @property
     def index(self) -> int | None:
-        """The place of the job among those of `create_jobs`, from 0."""
+        """The index of the job among those of `create_jobs`, from 0."""
         return self._field("index", int)
 
     @property
@@ -444,7 +444,7 @@ class NotFound(RpcError):
 
     @property
     def index(self) -> int | None:
-        """The place of the job among those of `create_jobs`, from 0."""
+        """The index of the job among those of `create_jobs`, from 0."""
         return self._field("index", int)
 
     @property
@@ -488,7 +488,7 @@ class JobFailed(RpcError):
 
     @property
     def index(self) -> int | None:
-        """The place of the job among those of `create_jobs`, from 0."""
+        """The index of the job among those of `create_jobs`, from 0."""
         return self._field("index", int)
 
     @property
@@ -502,7 +502,7 @@ class JobFailed(RpcError):
 
     @property
     def message(self) -> str:
-        """What happened, in words."""
+        """The error message."""
         return super().message if self.error is None else harmless(self.error.message)
 
     @property
@@ -526,8 +526,8 @@ class JobFailed(RpcError):
 
     @property
     def data(self) -> Any:
-        """What the script threw, unless that was a text, nothing, or more than 64 KB of JSON. If it is a map with a text `message`,
-        that is the message."""
+        """The value that the script threw, unless that was a string, nothing, or more than 64 KB of JSON. If it is a map with a string
+        `message`, that is the message."""
         return None if self.error is None else self.error.data
 
 
@@ -538,12 +538,12 @@ class WaitTimeout(RpcError):
 
     @property
     def job_id(self) -> str | None:
-        """The job, which goes on."""
+        """The job, which continues."""
         return self._field("job_id", str)
 
     @property
     def flow_id(self) -> int | None:
-        """The flow, which goes on."""
+        """The flow, which continues."""
         return self._field("flow_id", int)
 
     @property
@@ -552,7 +552,7 @@ class WaitTimeout(RpcError):
 
     @property
     def explanation(self) -> str | None:
-        """Why it does not run, for people."""
+        """Why it is not running, as a sentence."""
         return self._field("explanation", str)
 
     @property
@@ -566,7 +566,7 @@ class WaitTimeout(RpcError):
 
     @property
     def index(self) -> int | None:
-        """The place of the job among those of `create_jobs`, from 0."""
+        """The index of the job among those of `create_jobs`, from 0."""
         return self._field("index", int)
 
     @property
@@ -610,7 +610,7 @@ class JobStopped(RpcError):
 
     @property
     def index(self) -> int | None:
-        """The place of the job among those of `create_jobs`, from 0."""
+        """The index of the job among those of `create_jobs`, from 0."""
         return self._field("index", int)
 
     @property
@@ -624,7 +624,7 @@ class JobStopped(RpcError):
 
     @property
     def message(self) -> str:
-        """What happened, in words."""
+        """The error message."""
         return super().message if self.error is None else harmless(self.error.message)
 
     @property
@@ -648,8 +648,8 @@ class JobStopped(RpcError):
 
     @property
     def data(self) -> Any:
-        """What the script threw, unless that was a text, nothing, or more than 64 KB of JSON. If it is a map with a text `message`,
-        that is the message."""
+        """The value that the script threw, unless that was a string, nothing, or more than 64 KB of JSON. If it is a map with a string
+        `message`, that is the message."""
         return None if self.error is None else self.error.data
 
 

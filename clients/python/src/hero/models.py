@@ -115,7 +115,7 @@ __all__ = [
 
 
 class JobStatus(Word):
-    """Where a job is in its life."""
+    """The status of a job."""
 
     CREATED = "created"
     """Stored, and waits for `start_job`."""
@@ -149,13 +149,13 @@ class JobResult(Model):
     """The job."""
 
     status: Literal["finished"] = "finished"
-    """Always `finished`: a job that ended badly is a JSON-RPC error."""
+    """Always `finished`: a job that ended in error is a JSON-RPC error."""
 
     output: str
     """The output, exactly as stored in Redis."""
 
     value: Any = None
-    """The output as JSON, where the engine gave a structured value (always for Rhai)."""
+    """The output as JSON, if the engine returned a structured value (always for Rhai)."""
 
     attempt: int
     """The number of the attempt that finished, from 1."""
@@ -170,24 +170,24 @@ class JobResult(Model):
 
 
 class Usage(Model):
-    """What an attempt used."""
+    """The resources that an attempt used."""
 
     operations: int
     """Script operations."""
 
     peak_memory: int
-    """The most memory the script held at once, or one process of a command that it ran, in bytes."""
+    """The peak memory of the script, or of one process of a command that it ran, in bytes."""
 
     run_ms: int
     """How long the script ran, in milliseconds."""
 
     cpu_us: int
-    """How much processor time it took, with its commands, in microseconds; 0 where that is not known, as of a script whose engine was
+    """The processor time of the script and its commands, in microseconds; 0 if it is not known, for example because the engine was
     killed."""
 
 
 class Job(Model):
-    """Everything that is known of a job. What was never set is left out."""
+    """Everything that is known about a job. Fields that were never set are left out."""
 
     job_id: str
     """The job's id."""
@@ -204,16 +204,16 @@ class Job(Model):
     """The context it belongs to."""
 
     caller_id: str | None = None
-    """Who created it."""
+    """The caller that created it."""
 
     script_type: str | None = None
-    """Which kind of actor runs it."""
+    """The script type, whose actors run it."""
 
     script: str
     """The script."""
 
     args: Any = None
-    """What the script sees as `args`."""
+    """The value of `args` in the script."""
 
     group: str | None = None
     """Only actors of this group run it."""
@@ -228,16 +228,16 @@ class Job(Model):
     """0 urgent, 1 normal, 2 low."""
 
     timeout: float | None = None
-    """The most seconds one attempt may take."""
+    """The time limit of one attempt in seconds."""
 
     retries: int
     """Extra attempts after an error or a timeout."""
 
     concurrent: bool
-    """Whether it may run beside other jobs of its actor."""
+    """Whether the job may run at the same time as others of its actor."""
 
     env_vars: dict[str, str] | None = None
-    """Its environment variables; the values are shown as `***`, but for those that `HERO_PLAIN` names."""
+    """Its environment variables; the values are shown as `***`, except those that `HERO_PLAIN` names."""
 
     prerequisites: list[str] | None = None
     """Jobs that must finish first."""
@@ -246,25 +246,25 @@ class Job(Model):
     """Jobs that were named as waiting for this one when it was created."""
 
     parent_id: str | None = None
-    """The job whose child it is."""
+    """The parent job."""
 
     predecessor_id: str | None = None
-    """The job that must end first, with all its descendants."""
+    """The job that must end first, together with all its descendants."""
 
     run_at: datetime | None = None
-    """Not before this time."""
+    """The job does not run before this time."""
 
     log_path: str | None = None
-    """Where its log file is, below the log directory."""
+    """The path of its log file, relative to the log directory."""
 
     client_rpc_id: str | None = None
-    """An identifier of the client's own."""
+    """An identifier chosen by the client."""
 
     attempt: int
     """How many attempts have begun."""
 
     crashes: int
-    """How often an engine or actor died under it."""
+    """How often its engine or actor died while it ran."""
 
     actor: str | None = None
     """The actor that runs it or ran it last."""
@@ -300,26 +300,26 @@ class Job(Model):
     """Its attempts, the newest 17 at most: only `get_job` has them."""
 
     truncated: list[str] | None = None
-    """In a list: what is cut or left out here because it is long. `get_job` gives all of it."""
+    """In a list: the fields that are cut or left out because they are long. `get_job` returns them in full."""
 
 
 class Progress(Model):
-    """How far a running script says it is."""
+    """The progress that a running script reports."""
 
     value: float
     """A number of the script's choice, usually percent."""
 
     text: str
-    """What it is doing."""
+    """The current step, in words."""
 
 
 class JobError(Model):
-    """How and where a job went wrong."""
+    """The error of a job, and its place in the script."""
 
     kind: ErrorKind
 
     message: str
-    """What happened, in words."""
+    """The error message."""
 
     line: int | None = None
     """The line of the script, from 1."""
@@ -333,12 +333,12 @@ class JobError(Model):
     limit: ScriptLimit | None = None
 
     data: Any = None
-    """What the script threw, unless that was a text, nothing, or more than 64 KB of JSON. If it is a map with a text `message`, that is
-    the message."""
+    """The value that the script threw, unless that was a string, nothing, or more than 64 KB of JSON. If it is a map with a string
+    `message`, that is the message."""
 
 
 class ErrorKind(Word):
-    """Why a job ended badly."""
+    """The kind of the error of a job."""
 
     SCRIPT = "script"
     """The script is wrong or threw an error."""
@@ -356,10 +356,10 @@ class ErrorKind(Word):
     """Its engine or its actor died, three times."""
 
     PREREQUISITE = "prerequisite"
-    """A job it waited for ended badly."""
+    """A job that it waited for ended in error."""
 
     UNAVAILABLE = "unavailable"
-    """It can't be run here as it stands: a bad field, or an engine that does not start."""
+    """It cannot run here: it has a bad field, or its engine does not start."""
 
 
 class ScriptLimit(Word):
@@ -411,17 +411,17 @@ class LogPage(Model):
     """The lines."""
 
     next_cursor: str | None = None
-    """Where to go on reading, now or later."""
+    """The cursor for the lines that follow, now or later."""
 
     ended: bool
-    """Whether the job has ended and nothing follows."""
+    """Whether the job has ended and no lines follow."""
 
 
 class LogLine(Model):
     """One line that a job logged."""
 
     cursor: str
-    """Where to go on reading after this line."""
+    """The cursor for the lines after this one."""
 
     time: datetime | None = None
     """When it was logged; absent in lines of foreign log files."""
@@ -429,11 +429,11 @@ class LogLine(Model):
     level: LogLevel
 
     text: str
-    """What was logged."""
+    """The text of the line."""
 
 
 class LogLevel(Word):
-    """How serious a log line is."""
+    """The level of a log line."""
 
     DEBUG = "debug"
     """`debug(…)` of a script."""
@@ -455,11 +455,11 @@ class JobPage(Model):
     """The jobs."""
 
     next_cursor: str | None = None
-    """Where the next page begins; absent on the last. A page may hold fewer jobs than asked for and still have a next."""
+    """The cursor of the next page; absent on the last. A page may have fewer jobs than `limit` although more follow."""
 
 
 class Explanation(Model):
-    """Why a job has not ended, or how it did, with what is known of it. It is gathered from several places, not of one moment."""
+    """Why a job has not ended, or how it ended, with the known facts. They are read one after another, so they are not of one moment."""
 
     job_id: str
     """The job."""
@@ -469,7 +469,7 @@ class Explanation(Model):
     reason: Reason
 
     message: str
-    """The same for people."""
+    """The reason as a sentence."""
 
     waiting_for: list[WaitsFor] | None = None
     """The jobs it waits for."""
@@ -484,7 +484,7 @@ class Explanation(Model):
     """How many jobs wait in that queue."""
 
     position: int | None = None
-    """Its place there; 1 is taken next. Absent far back, and where callers take turns."""
+    """Its position in that queue; 1 is taken next. Absent far back, and where callers take turns."""
 
     actors: int | None = None
     """How many live actors take from that queue, without those whose server drains."""
@@ -493,16 +493,16 @@ class Explanation(Model):
     """How many jobs run in its context, without those of runners elsewhere."""
 
     max_running: int | None = None
-    """How many may."""
+    """How many jobs may run in its context."""
 
     progress: Progress | None = None
 
     attempts: list[Attempt] | None = None
-    """Its attempts, with the one that runs or ran last."""
+    """Its attempts, including the one that runs or ran last."""
 
 
 class Reason(Word):
-    """Why a job does not run now, in a word."""
+    """Why a job is not running, as a word."""
 
     NOT_STARTED = "not_started"
     """Nobody has started it."""
@@ -511,7 +511,7 @@ class Reason(Word):
     """It is to run later."""
 
     WAITING_FOR_RETRY = "waiting_for_retry"
-    """An attempt failed, and the next one has its time."""
+    """An attempt failed, and the next one is due later."""
 
     WAITING_FOR_PREREQUISITES = "waiting_for_prerequisites"
     """Other jobs must finish first."""
@@ -520,7 +520,7 @@ class Reason(Word):
     """The script of its parent must return first."""
 
     WAITING_FOR_PREDECESSOR = "waiting_for_predecessor"
-    """Its predecessor and all descendants of that must end first."""
+    """Its predecessor and all its descendants must end first."""
 
     PAUSED = "paused"
     """Its queue is paused."""
@@ -532,16 +532,16 @@ class Reason(Word):
     """No live actor takes from its queue."""
 
     DRAINING = "draining"
-    """All actors that take from its queue take no more jobs, because they end, or their server does."""
+    """The actors that take from its queue take no more jobs, because they or their servers are ending."""
 
     AT_CONCURRENCY_CAP = "at_concurrency_cap"
-    """As many jobs run in its context as may."""
+    """Its context runs its maximum number of jobs."""
 
     ALL_ACTORS_BUSY = "all_actors_busy"
     """The actors that take from its queue have other jobs."""
 
     WAITING_FOR_ACTOR = "waiting_for_actor"
-    """Actors take from its queue, but nothing runs in its context: one takes it now, or all have ended just now."""
+    """Its queue has actors, but nothing runs in its context: an actor is about to take the job, or all have just ended."""
 
     IN_NO_QUEUE = "in_no_queue"
     """It is in no queue: an actor may just have taken it."""
@@ -563,20 +563,20 @@ class WaitsFor(Model):
 
 
 class FlowOnFailure(Word):
-    """What becomes of the other jobs when one ends in error."""
+    """How a flow treats its other jobs when one ends in error."""
 
     STOP = "stop"
     """They are stopped."""
 
     CONTINUE = "continue"
-    """Those that do not wait for it go on."""
+    """Those that do not wait for it continue."""
 
 
 FlowOnFailureWord = Literal["stop", "continue"]
 
 
 class Flow(Model):
-    """Everything that is known of a flow."""
+    """Everything that is known about a flow."""
 
     flow_id: int
     """Its number."""
@@ -590,19 +590,20 @@ class Flow(Model):
     """The context it belongs to."""
 
     caller_id: str
-    """Who created it."""
+    """The caller that created it."""
 
     on_failure: FlowOnFailure
-    """What becomes of the other jobs when one ends in error. `stop`: They are stopped. `continue`: Those that do not wait for it go on."""
+    """How a flow treats its other jobs when one ends in error. `stop`: They are stopped. `continue`: Those that do not wait for it
+    continue."""
 
     env_vars: dict[str, str] | None = None
-    """What its jobs share as `env`; the values are shown as `***`, but for those that `HERO_PLAIN` names."""
+    """The environment variables of all its jobs; the values are shown as `***`, except those that `HERO_PLAIN` names."""
 
     stop_requested: bool
     """Whether somebody asked to stop it."""
 
     created_at: datetime
-    """When it was made, to the second."""
+    """When it was created, to the second."""
 
     updated_at: datetime
     """When it last changed, to the second."""
@@ -614,26 +615,26 @@ class Flow(Model):
     """When its last job ended."""
 
     jobs: list[FlowJob]
-    """Its jobs. Each stands behind those that it waits for."""
+    """Its jobs, each after those that it waits for."""
 
     result: dict[str, str]
-    """What its jobs gave, by their names, once it has ended: the outputs of those that finished, exactly as stored."""
+    """The results of its jobs by name, once it has ended: the outputs of the finished jobs, exactly as stored."""
 
     truncated: bool
-    """Whether outputs are missing from `result`: those of more than 64 KB, and all behind the first megabyte. `get_result` gives each."""
+    """Whether outputs are missing from `result`: those of more than 64 KB, and all after the first megabyte. `get_result` returns each."""
 
     graph: str
     """Its jobs as a graph, in the language of Mermaid."""
 
 
 class FlowStatus(Word):
-    """Where a flow is in its life: the words of the coordinator's specification."""
+    """The status of a flow, in the words of the coordinator's specification."""
 
     DISPATCHED = "dispatched"
-    """It is made, or started, and none of its jobs has begun."""
+    """It is created or started, and none of its jobs has begun."""
 
     WAITING_FOR_PREREQUISITES = "waiting_for_prerequisites"
-    """It is started, and waits for jobs that are none of its own."""
+    """It is started, and waits for jobs outside the flow."""
 
     STARTED = "started"
     """One of its jobs has begun."""
@@ -652,7 +653,7 @@ class FlowJob(Model):
     """Its name in the flow."""
 
     job_id: str
-    """Its id, by which it is a job like any other."""
+    """The id of the job, as methods of jobs take it."""
 
     number: int
     """Its number: `n` of `job:{caller}:{n}`."""
@@ -663,7 +664,7 @@ class FlowJob(Model):
     """The names of the jobs of the flow that it waits for."""
 
     script_type: str
-    """Which kind of actor runs it."""
+    """The script type, whose actors run it."""
 
     runner: int | None = None
     """The number of the runner that runs it."""
@@ -681,13 +682,13 @@ class FlowJob(Model):
 
 
 class FlowPage(Model):
-    """Flows, the newest first."""
+    """Flows, newest first."""
 
     flows: list[FlowSummary]
     """The flows."""
 
     next_cursor: str | None = None
-    """Where the next page begins, if there are more."""
+    """The cursor of the next page, if there are more."""
 
 
 class FlowSummary(Model):
@@ -702,7 +703,7 @@ class FlowSummary(Model):
     """The name its creator gave it."""
 
     caller_id: str
-    """Who created it."""
+    """The caller that created it."""
 
     jobs: int
     """How many jobs it has."""
@@ -717,7 +718,7 @@ class FlowSummary(Model):
     """Whether somebody asked to stop it."""
 
     created_at: datetime
-    """When it was made, to the second."""
+    """When it was created, to the second."""
 
     started_at: datetime | None = None
     """When its first job began."""
@@ -727,13 +728,13 @@ class FlowSummary(Model):
 
 
 class Schedule(Model):
-    """A schedule: what was asked for, and how far it has come."""
+    """A schedule and its progress."""
 
     schedule_id: str
-    """Its id. Its jobs carry it as the label `schedule`, and the time they were due at as the label `slot`."""
+    """Its id. Its jobs have it in the label `schedule`, and the time at which they were due in the label `slot`."""
 
     name: str | None = None
-    """A name for people."""
+    """A display name."""
 
     cron: str | None = None
     """When it runs, as a cron pattern."""
@@ -742,29 +743,29 @@ class Schedule(Model):
     """Seconds from one run to the next."""
 
     time_zone: str
-    """Where `cron` is read and times are shown."""
+    """The time zone of `cron` and of the times shown."""
 
     overlap: Overlap
 
     missed: Missed
 
     missed_limit: int
-    """The most jobs that `missed: all` makes up for at a time."""
+    """The maximum number of jobs that `missed: all` creates at a time."""
 
     start_at: datetime | None = None
-    """No run is before this time."""
+    """The earliest time of a run."""
 
     end_at: datetime | None = None
-    """No run is after this time."""
+    """The latest time of a run."""
 
     created_at: datetime
     """When it was created."""
 
     next_runs: list[datetime]
-    """The next runs, five at most. None: it has come to its end, and is deleted in a while."""
+    """The next runs, at most five. A schedule without next runs has ended, and is deleted in a while."""
 
     suspended: str | None = None
-    """Why its runs are left out until that has changed, if they are: its creator may not create jobs in the context any more."""
+    """Why its runs are skipped for now: its creator may no longer create jobs in the context. Absent if they are not."""
 
     last_run: datetime | None = None
     """When its last job was due."""
@@ -773,65 +774,64 @@ class Schedule(Model):
     """Its last job."""
 
     runs: int
-    """How many jobs it made."""
+    """How many jobs it created."""
 
     skipped_runs: int
-    """How many runs were left out because the one before had not ended."""
+    """How many runs were skipped because the previous one had not ended."""
 
     missed_runs: int
-    """How many runs were left out because no server ran, or because its creator might not create jobs then. At most 1000 are counted at
-    a time."""
+    """How many runs were skipped because no server ran, or because its creator was not allowed to create jobs. At most 1000 are counted
+    at a time."""
 
     job: JobSpec
 
 
 class Overlap(Word):
-    """What a run does when the one before has not ended."""
+    """How a run behaves if the previous one has not ended."""
 
     SKIP = "skip"
-    """It is left out and counted."""
+    """It is skipped and counted."""
 
     QUEUE = "queue"
-    """Its job waits for the end of the one before, and of all that one's descendants. At most 100 wait; more are left out."""
+    """Its job waits for the end of the previous one and of all its descendants. At most 100 wait; further runs are skipped."""
 
     ALLOW = "allow"
-    """Its job runs beside it."""
+    """Its job runs at the same time."""
 
 
 OverlapWord = Literal["skip", "queue", "allow"]
 
 
 class Missed(Word):
-    """What becomes of runs that were due while no server ran: of those that none has fired within 30 seconds, and with `skip` within 5."""
+    """How runs are treated that were due while no server ran: those that no server fired within 30 seconds, or with `skip` within 5."""
 
     SKIP = "skip"
-    """They are left out and counted."""
+    """They are skipped and counted."""
 
     ONCE = "once"
     """One job makes up for all of them."""
 
     ALL = "all"
-    """Each gets its job, as far as `overlap` allows; of more than `missed_limit`, the newest."""
+    """Each gets its job, as far as `overlap` allows. Of more than `missed_limit`, only the newest do."""
 
 
 MissedWord = Literal["skip", "once", "all"]
 
 
 class JobSpec(Model):
-    """What a job is to be. Only `script` is needed. The order of the fields is the order of positional parameters: what is used most
-    comes first."""
+    """A job to create. Only `script` is required. The order of the fields is the order of positional parameters, most used first."""
 
     script: str
     """The script to run."""
 
     script_type: str
-    """Which kind of actor runs it: `osis`, `sal`, or a configured type."""
+    """The script type, whose actors run it: `osis`, `sal`, or a configured type."""
 
     args: Any = None
-    """What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other."""
+    """The value of `args` in the script: any JSON, nested at most 100 deep."""
 
     timeout: float | None = None
-    """The most seconds one attempt may take. 60 by default."""
+    """The time limit of one attempt in seconds. 60 by default."""
 
     retries: int
     """Extra attempts after an error or a timeout."""
@@ -843,20 +843,20 @@ class JobSpec(Model):
     """0 urgent, 1 normal, 2 low."""
 
     name: str | None = None
-    """A name for people."""
+    """A display name."""
 
     labels: dict[str, str] | None = None
-    """Labels to find it by."""
+    """Labels for finding the job."""
 
     env_vars: dict[str, str] | None = None
-    """What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for those of the variables that
-    `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`."""
+    """Environment variables: the value of `env` in the script. Their values are secrets, masked in logs and in `get_job`. The variable
+    `HERO_PLAIN` names those whose values are not: `"HERO_PLAIN": "MODE,CUSTOMER"`."""
 
     run_at: datetime | None = None
-    """Not before this time (RFC 3339)."""
+    """The job does not run before this time (RFC 3339)."""
 
     idempotency_key: str | None = None
-    """The same key with the same parameters gives the same job again, for 24 hours."""
+    """A key for this request. For 24 hours, the same key with the same parameters returns the same job."""
 
     retention: float | None = None
     """Seconds to keep the job after its end."""
@@ -865,40 +865,40 @@ class JobSpec(Model):
     """Jobs that must finish first."""
 
     parent_id: str | None = None
-    """The job whose child it is."""
+    """The parent job."""
 
     predecessor_id: str | None = None
-    """The job that must end first, with all its descendants."""
+    """The job that must end first, together with all its descendants."""
 
     group: str | None = None
     """Only actors of this group may run it."""
 
     instance: int | None = None
-    """Only this actor may run it; without a group that of the group `default`."""
+    """Only the actor with this number may run it, in the group `default` if no group is given."""
 
     concurrent: bool
-    """Whether it may run beside other jobs of its actor (`sal`)."""
+    """Whether the job may run at the same time as others of its actor (`sal`)."""
 
     log_path: str | None = None
-    """Where to write its log file, below the log directory; at most 8 parts between slashes."""
+    """The path of its log file, relative to the log directory; at most 8 parts between slashes."""
 
     context_id: int
     """The context it belongs to."""
 
     caller_id: str | None = None
-    """Who creates it; the session's identity by default, else `anonymous`."""
+    """The caller that creates it: by default the identity of the session, else `anonymous`."""
 
     worker_id: str | None = None
     """The worker of the dispatcher protocol; a number is the instance."""
 
     dependents: list[str] | None = None
-    """Jobs that wait for this one."""
+    """Jobs that wait for this job."""
 
     client_rpc_id: str | None = None
-    """An identifier of the client's own, kept as it is."""
+    """An identifier chosen by the client, stored unchanged."""
 
     job_id: str | None = None
-    """The id the job shall have; a new one by default."""
+    """The id of the job; a new one by default."""
 
 
 class SchedulePage(Model):
@@ -908,7 +908,7 @@ class SchedulePage(Model):
     """The schedules."""
 
     next_cursor: str | None = None
-    """Where the next page begins; absent on the last."""
+    """The cursor of the next page; absent on the last."""
 
 
 class ObjectPage(Model):
@@ -918,14 +918,14 @@ class ObjectPage(Model):
     """The objects, in order."""
 
     next_cursor: str | None = None
-    """Where to go on, as `cursor`; absent at the end."""
+    """The `cursor` of the next page; absent on the last."""
 
     compared: list[str] | None = None
-    """The fields that were asked for and not looked up in an index: objects were read one after another and compared, at most 10,000
-    for one page, which therefore may be short although more follow."""
+    """The fields of the filter that no index was used for. Objects were read one after another and compared, at most 10,000 for one
+    page, so the page may be short although more follow."""
 
     looked_at: int
-    """How many objects were looked at."""
+    """How many objects were read."""
 
 
 class Collection(Model):
@@ -941,21 +941,21 @@ class Collection(Model):
     """Its indexes, by the names of their fields."""
 
     typed: bool
-    """Whether its objects have to fit a schema on this server."""
+    """Whether this server has a schema for its objects."""
 
 
 class Index(Model):
     """An index of a collection."""
 
     field: str
-    """The field; `address.city` is a field of a field, and a dot in a name has a backslash before it."""
+    """The field. `address.city` names a nested field; a backslash escapes a dot in a name."""
 
     ready: bool
-    """Whether it has all objects. One that is being made is not used yet."""
+    """Whether it has all objects. An index that is being built is not used yet."""
 
 
 class Identity(Model):
-    """Who may call and be granted rights."""
+    """A caller that can be granted rights."""
 
     identity_id: int
     """Its number."""
@@ -964,33 +964,33 @@ class Identity(Model):
     """Its public key, if it has one."""
 
     address: list[str]
-    """Where it can be reached."""
+    """The addresses at which it can be reached."""
 
     created_at: datetime
-    """When it was made, to the second."""
+    """When it was created, to the second."""
 
     updated_at: datetime
     """When it was last changed, to the second."""
 
 
 class IdentityPage(Model):
-    """Identities in the order of their numbers."""
+    """Identities by number."""
 
     identities: list[Identity]
     """The identities."""
 
     next_cursor: str | None = None
-    """Where the next page begins, if there are more. A page may hold fewer identities than asked for and still have a next."""
+    """The cursor of the next page, if there are more. A page may have fewer identities than `limit` although more follow."""
 
 
 class Who(Model):
-    """Who makes a call."""
+    """The caller and its rights."""
 
     identity_id: int | None = None
     """Its identity, if it has logged in with one."""
 
     operator: bool
-    """Whether it is whoever runs the server, who may do everything."""
+    """Whether the caller is the operator, who may do everything."""
 
     caller_id: str
     """The `caller_id` of jobs that it creates without naming one."""
@@ -1000,114 +1000,114 @@ class Who(Model):
 
 
 class Role(Word):
-    """What an identity may do in a context."""
+    """A role of an identity in a context."""
 
     ADMIN = "admin"
-    """Everything in the context, and to grant rights in it."""
+    """May do everything in the context, and grant rights in it."""
 
     CALLER = "caller"
-    """To create, start, stop and read its own jobs, and to use the objects."""
+    """May create, start, stop and read its own jobs, and use the objects."""
 
     READER = "reader"
-    """To read everything."""
+    """May read everything."""
 
     EXECUTOR = "executor"
-    """To run what others have made: to read jobs and flows, and to start, stop and retry them."""
+    """May run the jobs and flows of others: read, start, stop and retry them."""
 
 
 RoleWord = Literal["admin", "caller", "reader", "executor"]
 
 
 class LoggedIn(Model):
-    """Who has logged in."""
+    """A login."""
 
     identity_id: int
     """Its identity."""
 
     token: str
-    """What it shows from now on. It is told only now."""
+    """The bearer token. Shown only once."""
 
     expires_at: datetime
-    """When the token ends."""
+    """When the token expires."""
 
 
 class NewToken(Model):
-    """A token that was just made."""
+    """A newly created token."""
 
     token_id: str
     """Its public name."""
 
     identity_id: int
-    """Whom it stands for."""
+    """Its identity."""
 
     name: str | None = None
-    """What it is for, in the words of whoever made it."""
+    """Its purpose, in the words of its creator."""
 
     created_at: datetime
-    """When it was made."""
+    """When it was created."""
 
     expires_at: datetime | None = None
-    """When it ends; never, if this is absent."""
+    """When it expires; absent if it never does."""
 
     secret: str
-    """What whoever has it shows."""
+    """The bearer token. Shown only once."""
 
 
 class Presented(Model):
-    """Whom a token stands for."""
+    """The identity of a token."""
 
     identity_id: int
     """Its identity."""
 
     expires_at: datetime | None = None
-    """When the token ends, if it does."""
+    """When the token expires, if it does."""
 
 
 class Token(Model):
-    """What is known of a token. Its secret is not: whoever made it was shown it once."""
+    """A token without its secret, which is shown only once, to its creator."""
 
     token_id: str
     """Its public name."""
 
     identity_id: int
-    """Whom it stands for."""
+    """Its identity."""
 
     name: str | None = None
-    """What it is for, in the words of whoever made it."""
+    """Its purpose, in the words of its creator."""
 
     created_at: datetime
-    """When it was made."""
+    """When it was created."""
 
     expires_at: datetime | None = None
-    """When it ends; never, if this is absent."""
+    """When it expires; absent if it never does."""
 
 
 class Context(Model):
-    """A context: who may do what in it, and what may be used there."""
+    """A context with its roles and limits."""
 
     context_id: int
     """Its number."""
 
     admins: list[int]
-    """Who may do everything in it."""
+    """The identities that may do everything in it."""
 
     callers: list[int]
-    """Who may create jobs."""
+    """The identities that may create jobs."""
 
     readers: list[int]
-    """Who may read everything."""
+    """The identities that may read everything."""
 
     executors: list[int]
-    """Who may run jobs."""
+    """The identities that may run jobs."""
 
     created_at: datetime | None = None
-    """When it was made, or rights were first granted in it, to the second."""
+    """When it was created, or rights were first granted in it, to the second."""
 
     updated_at: datetime | None = None
     """When it was last changed, to the second."""
 
     name: str | None = None
-    """What it is for, in the words of whoever made it."""
+    """Its purpose, in the words of its creator."""
 
     limits: ContextLimits
 
@@ -1115,8 +1115,7 @@ class Context(Model):
 
 
 class ContextLimits(Model):
-    """What may be used in a context. What is absent is not limited there; where the settings of a server have a limit, too, the lower
-    one holds."""
+    """The limits of a context. An absent value sets no limit. If the settings of a server have a limit, too, the lower one applies."""
 
     jobs_per_second: int | None = None
     """How many jobs may be created in a second."""
@@ -1125,43 +1124,43 @@ class ContextLimits(Model):
     """How many jobs a queue may have."""
 
     max_running: int | None = None
-    """How many jobs run at once, on all servers together; those of runners elsewhere count there."""
+    """How many jobs may run at once, on all servers together. Jobs of runners elsewhere count there."""
 
     script_operations: int | None = None
-    """The most operations of a script."""
+    """The maximum number of operations of a script."""
 
     cpu_time: float | None = None
-    """The longest that a job may use a processor, in seconds."""
+    """The maximum processor time of a job, in seconds."""
 
     objects_quota: int | None = None
     """How many bytes all objects may have together."""
 
     files_quota: int | None = None
-    """How many bytes the files may have that scripts write."""
+    """How many bytes the files written by scripts may have."""
 
 
 class ContextStatus(Word):
-    """Where a context is in its life."""
+    """The status of a context."""
 
     ACTIVE = "active"
-    """It takes calls."""
+    """It accepts calls."""
 
     DELETING = "deleting"
-    """It is being deleted: it takes none any more."""
+    """It is being deleted, and accepts no calls."""
 
 
 class ContextPage(Model):
-    """Contexts in the order of their numbers."""
+    """Contexts by number."""
 
     contexts: list[Context]
     """The contexts."""
 
     next_cursor: str | None = None
-    """Where the next page begins, if there are more."""
+    """The cursor of the next page, if there are more."""
 
 
 class Runner(Model):
-    """Runs the jobs of its script type that are for its group, `runner{runner_id}`."""
+    """A runner, which runs the jobs of its script type in its group, `runner{runner_id}`."""
 
     runner_id: int
     """Its number."""
@@ -1173,42 +1172,42 @@ class Runner(Model):
     """Whether it is a pool of this context; otherwise its jobs are sent to `address`."""
 
     topic: str
-    """What it is called there and here, `runner{runner_id}` unless it was given."""
+    """Its topic there and here; `runner{runner_id}` by default."""
 
     address: str | None = None
-    """Where it is, if it is not local."""
+    """Its address, if it is not local."""
 
     pubkey: str | None = None
-    """The key with which results of its jobs are signed."""
+    """The key that signs the results of its jobs."""
 
     target_context: int
     """The context at the other side in which its jobs run."""
 
     name: str | None = None
-    """What it is for, in the words of whoever made it."""
+    """Its purpose, in the words of its creator."""
 
     created_at: datetime
-    """When it was made, to the second."""
+    """When it was created, to the second."""
 
     updated_at: datetime
     """When it was last changed, to the second."""
 
 
 class RunnerPage(Model):
-    """Runners in the order of their numbers."""
+    """Runners by number."""
 
     runners: list[Runner]
     """The runners."""
 
     next_cursor: str | None = None
-    """Where the next page begins, if there are more."""
+    """The cursor of the next page, if there are more."""
 
 
 class Message(Model):
     """A message as it is stored."""
 
     caller_id: int
-    """Who sent it; 0 is nobody."""
+    """The sender; 0 is nobody."""
 
     message_id: int
     """Its number."""
@@ -1217,29 +1216,29 @@ class Message(Model):
     """The context that has it."""
 
     message: str
-    """What it says."""
+    """The text."""
 
     message_type: MessageType
 
     message_format_type: MessageFormat
 
     timeout: int
-    """The seconds that it may take in all."""
+    """The total seconds that it may take."""
 
     timeout_ack: int
-    """The seconds within which the other side has to have stored it."""
+    """The seconds within which the other side must store it."""
 
     timeout_result: int
-    """The seconds after that within which its result has to come, if it has jobs."""
+    """The seconds after that within which its result must arrive, if it has jobs."""
 
     job: list[Any]
-    """Its jobs, as the coordinator writes them; the values of `env_vars` are shown as `***`."""
+    """Its jobs, in the form of the coordinator's specification; the values of `env_vars` are shown as `***`."""
 
     logs: list[MessageLog]
-    """What happened to it."""
+    """Its log."""
 
     created_at: datetime
-    """When it was made, to the second."""
+    """When it was created, to the second."""
 
     updated_at: datetime
     """When it was last changed, to the second."""
@@ -1247,16 +1246,16 @@ class Message(Model):
     status: MessageStatus
 
     target_context: int
-    """The context it is for."""
+    """The context that receives it."""
 
     topic: str | None = None
-    """What it is about at the other side: normally the topic of a runner."""
+    """The topic at the other side, normally that of a runner."""
 
     address: str | None = None
-    """Where it goes."""
+    """Its destination."""
 
     public_key: str | None = None
-    """Who signed it, if that is known."""
+    """The key that signed it, if that is known."""
 
     answers: int | None = None
     """The number of the message that it answers."""
@@ -1266,10 +1265,10 @@ class Message(Model):
 
 
 class MessageType(Word):
-    """What a message is."""
+    """The type of a message."""
 
     JOB = "job"
-    """Jobs that are to run at the other side."""
+    """Jobs to run at the other side."""
 
     CHAT = "chat"
     """A line to somebody."""
@@ -1278,14 +1277,14 @@ class MessageType(Word):
     """A letter to somebody."""
 
     RESULT = "result"
-    """How a job ended that came by a message."""
+    """The end of a job that arrived in a message."""
 
 
 MessageTypeWord = Literal["job", "chat", "mail", "result"]
 
 
 class MessageFormat(Word):
-    """What a message is written in."""
+    """The format of a message."""
 
     HTML = "html"
     """HTML."""
@@ -1304,17 +1303,17 @@ class MessageLog(Model):
     """A line of the log of a message."""
 
     time: int
-    """When that was, in seconds since 1970."""
+    """When it was logged, in seconds since 1970."""
 
     text: str
-    """What happened."""
+    """The text of the line."""
 
 
 class MessageStatus(Word):
-    """Where a message is in its life."""
+    """The status of a message."""
 
     DISPATCHED = "dispatched"
-    """It is to go out, or came and was not fetched."""
+    """It is to be sent, or was received and not fetched."""
 
     ACKNOWLEDGED = "acknowledged"
     """The other side has stored it, or its owner has it."""
@@ -1323,26 +1322,26 @@ class MessageStatus(Word):
     """It did not arrive, or no result came in time."""
 
     PROCESSED = "processed"
-    """Its result is there."""
+    """Its result has arrived."""
 
 
 MessageStatusWord = Literal["dispatched", "acknowledged", "error", "processed"]
 
 
 class Pong(Model):
-    """What came of a ping."""
+    """The result of a ping."""
 
     route: str
-    """The way that it went."""
+    """The route that it took."""
 
     answer: PongAnswer | None = None
 
     error: str | None = None
-    """Why none came."""
+    """Why no answer came."""
 
 
 class PongAnswer(Model):
-    """What another node says to a ping."""
+    """The answer of another node to a ping."""
 
     key: str
     """Its key."""
@@ -1351,32 +1350,32 @@ class PongAnswer(Model):
     """Its name in the setting `nodes` of the server that asks, if it has one there."""
 
     expected: str | None = None
-    """The key that a node at this address has to have by that setting, if another one answers: messages to it are not taken there."""
+    """The key that this setting has for the address, if a node with another key answers. Messages to it are not accepted there."""
 
     is_trusted: bool
-    """Whether the server that asks takes what that node signs."""
+    """Whether the server that asks accepts messages signed by that node."""
 
     trusts: bool
-    """Whether that node takes what the server signs that asks."""
+    """Whether that node accepts messages signed by the server that asks."""
 
     time: datetime
-    """What its clock shows."""
+    """The time of its clock."""
 
     clock_ahead: float
-    """By how many seconds its clock is ahead; below 0 it is behind."""
+    """The seconds by which its clock is ahead; below 0 it is behind."""
 
     round_trip: float
-    """How long it took until the answer was here."""
+    """How long the answer took."""
 
 
 class MessagePage(Model):
     """Messages of one list."""
 
     messages: list[Message]
-    """The messages, those that are taken first first."""
+    """The messages, in the order in which they are taken."""
 
     next_cursor: str | None = None
-    """Where the next page begins, if there are more."""
+    """The cursor of the next page, if there are more."""
 
 
 class Actor(Model):
@@ -1392,10 +1391,10 @@ class Actor(Model):
     """Its number within the group."""
 
     foreign: bool | None = None
-    """Whether it is some other program, which takes jobs by the protocol alone."""
+    """Whether it is another program, which takes jobs by the protocol in Redis."""
 
     unavailable: str | None = None
-    """Why there is none: the server was to offer actors of this type and cannot. Such an entry is no live actor."""
+    """Why the server has no actors of this type, although it should. Such an entry is not a live actor."""
 
     pid: int | None = None
     """The process that runs it."""
@@ -1410,25 +1409,25 @@ class Actor(Model):
     """The version of its program."""
 
     capabilities: list[str] | None = None
-    """What its scripts may use."""
+    """The capabilities of its scripts."""
 
     last_heartbeat: datetime | None = None
-    """When it last said that it lives."""
+    """When it sent its last heartbeat."""
 
     incarnation: str | None = None
-    """Which start of which process it is, so that a restart under the same name is told apart."""
+    """Identifies this start of the process, so that a restart under the same name is noticed."""
 
     in_flight: int | None = None
     """How many jobs it runs now."""
 
     draining: bool | None = None
-    """Whether it takes no more jobs and ends once those that it runs have ended, for example because its server drains."""
+    """Whether it takes no more jobs and ends when the running ones have ended, for example because its server drains."""
 
     confinement: str | None = None
-    """How its engine is confined: `weak: no …` with what is missing, then the steps in force behind a semicolon."""
+    """The confinement of its engine: `weak: no …` with the missing steps, then a semicolon and the steps in force."""
 
     process: str | None = None
-    """Which process of which machine runs it, so that others there can see whether it still runs."""
+    """The machine and the process that run it, so that other processes there can check whether it still runs."""
 
 
 class ScriptFunction(Model):
@@ -1441,24 +1440,24 @@ class ScriptFunction(Model):
     """The subject it belongs to."""
 
     parameters: list[FunctionParameter]
-    """What it takes, in order. The first one may also stand before the name: `array.join(", ")`."""
+    """Its parameters, in order. The first one may also stand before the name: `array.join(", ")`."""
 
     returns: str
-    """The type of what it gives, or several with `|` between them; `nothing` is `()`."""
+    """The type of its result, or several types with `|` between them; `nothing` is `()`."""
 
     description: str
-    """What it does."""
+    """Its description."""
 
     capability: Capability | None = None
 
     errors: str | None = None
-    """When it gives an error, which scripts may catch."""
+    """When it fails. Scripts may catch the error."""
 
     example: str
     """A script that uses it."""
 
     example_result: Any = None
-    """The result of the example, unless it gives nothing or another one each time."""
+    """The result of the example, unless it has none or a different one each time."""
 
 
 class FunctionParameter(Model):
@@ -1468,37 +1467,36 @@ class FunctionParameter(Model):
     """Its name. Scripts in Rhai give parameters by position, those in HeroScript also by name."""
 
     type: str
-    """The type, or several with `|` between them."""
+    """The type, or several types with `|` between them."""
 
     optional: bool
-    """Whether it may be left out."""
+    """Whether it is optional."""
 
 
 class Capability(Word):
-    """What scripts may ask their actor for, besides what they have by themselves. The script type implies it, or it is a grant: an
-    operator gives it."""
+    """A kind of calls that scripts may make to their actor. The script type implies it, or an operator grants it."""
 
     OBJECTS = "objects"
     """The objects of the context. Scripts of type `osis` have it."""
 
     JOBS = "jobs"
-    """To tell how far the job is, to create others, and to see what others gave it. All scripts have it."""
+    """Reporting progress, creating other jobs, and reading the results of others. All scripts have it."""
 
     FS = "fs"
     """Files in the directory of the context. Pools of type `sal` are granted it by default."""
 
     PROCESS = "process"
-    """To run commands, confined to the directory of the context."""
+    """Running commands, confined to the directory of the context."""
 
     NET = "net"
-    """To connect to the hosts that the operator named."""
+    """Connecting to the hosts that the operator named."""
 
     REDIS = "redis"
     """The Redis that the operator named."""
 
 
 class ScriptCheck(Model):
-    """What is wrong with a script."""
+    """The error of a script."""
 
     error: JobError | None = None
 
@@ -1528,7 +1526,7 @@ class QueueInfo(Model):
     """How many live actors take from it."""
 
     paused: bool
-    """Whether nothing is taken from it until it is resumed."""
+    """Whether it is paused: actors take nothing from it until it is resumed."""
 
 
 class ServerDetails(Model):
@@ -1541,7 +1539,7 @@ class ServerDetails(Model):
     """Its version."""
 
     server_id: str
-    """The name of this start of this server, as in leases."""
+    """The name of this run of the server, as in leases."""
 
     started_at: datetime
     """When it started."""
@@ -1579,7 +1577,7 @@ class PoolDetails(Model):
     """The context whose jobs they run."""
 
     actors: int
-    """How many they are."""
+    """Their number."""
 
 
 class StoreInfo(Model):
@@ -1589,20 +1587,20 @@ class StoreInfo(Model):
     """Its version."""
 
     used_memory: int
-    """Bytes in use that count against the maximum: what waits for replicas and the append-only file does not."""
+    """Bytes in use that count against the maximum. Buffers for replicas and for the append-only file do not count."""
 
     max_memory: int
     """Bytes it may use; 0 is no limit."""
 
     evicted_keys: int
-    """Keys it threw away for want of memory; anything but 0 may have been a job."""
+    """Keys that it evicted for lack of memory. Each may have been a job."""
 
     warnings: list[str] | None = None
-    """What is wrong with how it is set up, or has gone wrong."""
+    """Problems of its configuration, and of its operation."""
 
 
 class Limits(Model):
-    """How much of everything one connection, one address and the whole server may use."""
+    """The limits of one connection, of one address, and of the whole server."""
 
     calls_per_second: int
     """Calls a second of one address; 0 does not limit them. Loopback without login is not limited."""
@@ -1651,10 +1649,10 @@ class Limits(Model):
     """How long a subscription waits for its slow reader before it ends with an error."""
 
     write_timeout: float
-    """How long a reader may take nothing that is ready for it; then its connection is closed."""
+    """How long a client may leave ready data unread before its connection is closed."""
 
     handler_timeout: float
-    """The most seconds a call may take, besides the wait that it asks for."""
+    """The maximum seconds of a call, besides the wait that it asks for."""
 
     idle_timeout: float
     """Seconds after which an HTTP connection without requests is closed."""
@@ -1669,7 +1667,7 @@ class EventNotice(Model):
     type: Literal["event"] = "event"
 
     cursor: str
-    """Where to go on following after this event."""
+    """The cursor for the events after this one."""
 
     time: datetime
     """When it happened."""
@@ -1691,12 +1689,12 @@ class EventNotice(Model):
 
 
 class BeganNotice(Model):
-    """Nothing is missing behind this cursor: the subscription begins there."""
+    """The subscription begins at this cursor. Nothing after it is missing."""
 
     type: Literal["began"] = "began"
 
     cursor: str
-    """Where to go on from as long as nothing else has come."""
+    """The cursor to resume from until another item arrives."""
 
 
 class LaggedNotice(Model):
@@ -1705,11 +1703,11 @@ class LaggedNotice(Model):
     type: Literal["lagged"] = "lagged"
 
     cursor: str
-    """Where to go on from."""
+    """The cursor to resume from."""
 
 
 class EndedNotice(Model):
-    """Nothing will follow: the subscription ended by itself."""
+    """The subscription ended by itself. Nothing follows."""
 
     type: Literal["ended"] = "ended"
 
@@ -1728,10 +1726,10 @@ class FlowNotice(Model):
     """How many of its jobs have not ended."""
 
     cursor: str | None = None
-    """Where to go on from behind this item. Absent where the flow's jobs are gone."""
+    """The cursor for the items after this one. Absent if the flow's jobs are gone."""
 
     job: str | None = None
-    """The name of the job that changed. Absent: this is where the flow is, and no job changed."""
+    """The name of the job that changed. Absent if the item is the current state of the flow, and no job changed."""
 
     job_id: str | None = None
     """The id of that job."""
@@ -1750,7 +1748,7 @@ class LineNotice(Model):
     type: Literal["line"] = "line"
 
     cursor: str
-    """Where to go on reading after this line."""
+    """The cursor for the lines after this one."""
 
     time: datetime | None = None
     """When it was logged; absent in lines of foreign log files."""
@@ -1758,7 +1756,7 @@ class LineNotice(Model):
     level: LogLevel
 
     text: str
-    """What was logged."""
+    """The text of the line."""
 
 
 class Draining(Model):
@@ -1769,20 +1767,19 @@ class Draining(Model):
 
 
 class JobSpecInput(Input):
-    """What a job is to be. Only `script` is needed. The order of the fields is the order of positional parameters: what is used most
-    comes first."""
+    """A job to create. Only `script` is required. The order of the fields is the order of positional parameters, most used first."""
 
     script: str
     """The script to run."""
 
     script_type: str | None = None
-    """Which kind of actor runs it: `osis`, `sal`, or a configured type."""
+    """The script type, whose actors run it: `osis`, `sal`, or a configured type."""
 
     args: Any = None
-    """What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other."""
+    """The value of `args` in the script: any JSON, nested at most 100 deep."""
 
     timeout: float | None = None
-    """The most seconds one attempt may take. 60 by default."""
+    """The time limit of one attempt in seconds. 60 by default."""
 
     retries: int | None = None
     """Extra attempts after an error or a timeout."""
@@ -1794,20 +1791,20 @@ class JobSpecInput(Input):
     """0 urgent, 1 normal, 2 low."""
 
     name: str | None = None
-    """A name for people."""
+    """A display name."""
 
     labels: dict[str, str] | None = None
-    """Labels to find it by."""
+    """Labels for finding the job."""
 
     env_vars: dict[str, str] | None = None
-    """What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for those of the variables that
-    `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`."""
+    """Environment variables: the value of `env` in the script. Their values are secrets, masked in logs and in `get_job`. The variable
+    `HERO_PLAIN` names those whose values are not: `"HERO_PLAIN": "MODE,CUSTOMER"`."""
 
     run_at: datetime | None = None
-    """Not before this time (RFC 3339)."""
+    """The job does not run before this time (RFC 3339)."""
 
     idempotency_key: str | None = None
-    """The same key with the same parameters gives the same job again, for 24 hours."""
+    """A key for this request. For 24 hours, the same key with the same parameters returns the same job."""
 
     retention: float | None = None
     """Seconds to keep the job after its end."""
@@ -1816,44 +1813,44 @@ class JobSpecInput(Input):
     """Jobs that must finish first."""
 
     parent_id: str | None = None
-    """The job whose child it is."""
+    """The parent job."""
 
     predecessor_id: str | None = None
-    """The job that must end first, with all its descendants."""
+    """The job that must end first, together with all its descendants."""
 
     group: str | None = None
     """Only actors of this group may run it."""
 
     instance: int | None = None
-    """Only this actor may run it; without a group that of the group `default`."""
+    """Only the actor with this number may run it, in the group `default` if no group is given."""
 
     concurrent: bool | None = None
-    """Whether it may run beside other jobs of its actor (`sal`)."""
+    """Whether the job may run at the same time as others of its actor (`sal`)."""
 
     log_path: str | None = None
-    """Where to write its log file, below the log directory; at most 8 parts between slashes."""
+    """The path of its log file, relative to the log directory; at most 8 parts between slashes."""
 
     context_id: int | None = None
     """The context it belongs to."""
 
     caller_id: str | None = None
-    """Who creates it; the session's identity by default, else `anonymous`."""
+    """The caller that creates it: by default the identity of the session, else `anonymous`."""
 
     worker_id: str | None = None
     """The worker of the dispatcher protocol; a number is the instance."""
 
     dependents: list[str] | None = None
-    """Jobs that wait for this one."""
+    """Jobs that wait for this job."""
 
     client_rpc_id: str | None = None
-    """An identifier of the client's own, kept as it is."""
+    """An identifier chosen by the client, stored unchanged."""
 
     job_id: str | None = None
-    """The id the job shall have; a new one by default."""
+    """The id of the job; a new one by default."""
 
 
 class JobFilter(Input):
-    """Which jobs to list or follow. What is left out does not restrict."""
+    """The jobs to list or follow. Absent fields do not restrict them."""
 
     status: JobStatus | JobStatusWord | None = None
 
@@ -1883,19 +1880,19 @@ class JobFilter(Input):
 
 
 class FlowJobSpec(Input):
-    """One job of a flow that is to be made. Only `script` is needed."""
+    """One job of a flow to create. Only `script` is required."""
 
     script: str
     """The script to run."""
 
     script_type: str | None = None
-    """Which kind of actor runs it: `osis`, `sal`, or a configured type; by default that of its runner, or `osis`."""
+    """The script type, whose actors run it: `osis`, `sal`, or a configured type; by default that of its runner, or `osis`."""
 
     args: Any = None
-    """What the script sees as `args`: any JSON."""
+    """The value of `args` in the script: any JSON."""
 
     depends_on: list[str] | None = None
-    """The names of the jobs of the flow that must finish first. Its script sees what they gave as `inputs.NAME`."""
+    """The names of the jobs of the flow that must finish first. Its script reads their results as `inputs.NAME`."""
 
     runner: int | None = None
     """The number of the runner that runs it."""
@@ -1907,7 +1904,7 @@ class FlowJobSpec(Input):
     """0 urgent, 1 normal, 2 low."""
 
     timeout: float | None = None
-    """The most seconds one attempt may take. 60 by default."""
+    """The time limit of one attempt in seconds. 60 by default."""
 
     retries: int | None = None
     """Extra attempts after an error or a timeout."""
@@ -1916,27 +1913,27 @@ class FlowJobSpec(Input):
     """Seconds before the second attempt, doubling for each further one up to 300. 1 by default."""
 
     env_vars: dict[str, str] | None = None
-    """What the script sees as `env` besides what the flow gives; the same name here counts."""
+    """Environment variables besides those of the flow. A variable here replaces that of the same name there."""
 
     labels: dict[str, str] | None = None
-    """Labels to find the job by."""
+    """Labels for finding the job."""
 
 
 class MessageList(Word):
     """The lists in which messages wait."""
 
     IN = "in"
-    """Those that came and were not fetched."""
+    """Received messages that were not fetched."""
 
     OUT = "out"
-    """Those that are to go out."""
+    """Messages to be sent."""
 
 
 MessageListWord = Literal["in", "out"]
 
 
 class StateData(Model):
-    """The data of error 1002: what stands in the way."""
+    """The data of error 1002: the state that prevents the call."""
 
     job_id: str | None = None
     """The job."""
@@ -1965,32 +1962,32 @@ class StateData(Model):
     """How many messages of the context wait."""
 
     index: int | None = None
-    """The place of the job among those of `create_jobs`, from 0."""
+    """The index of the job among those of `create_jobs`, from 0."""
 
     job: str | None = None
     """The name of the job in its flow."""
 
 
 class InvalidParamsData(Model):
-    """The data of error -32602: where a script does not compile, as far as that is what is wrong."""
+    """The data of error -32602: the error of a script that does not compile, if that is the cause."""
 
     error: JobError | None = None
 
     index: int | None = None
-    """The place of the job among those of `create_jobs`, from 0."""
+    """The index of the job among those of `create_jobs`, from 0."""
 
     job: str | None = None
     """The name of the job in its flow."""
 
 
 class JobNotFoundData(Model):
-    """The data of error 1001: which job is not there."""
+    """The data of error 1001: the job that does not exist."""
 
     job_id: str | None = None
     """The job."""
 
     index: int | None = None
-    """The place of the job among those of `create_jobs`, from 0."""
+    """The index of the job among those of `create_jobs`, from 0."""
 
     job: str | None = None
     """The name of the job in its flow."""
@@ -2000,13 +1997,13 @@ class RateLimitedData(Model):
     """The data of error 1006: when to try again."""
 
     retry_after_ms: int | None = None
-    """In how many milliseconds it is worth trying again."""
+    """The milliseconds after which to try again."""
 
     flow_id: int | None = None
-    """The flow that another call is just making."""
+    """The flow that another call is creating."""
 
     index: int | None = None
-    """The place of the job among those of `create_jobs`, from 0."""
+    """The index of the job among those of `create_jobs`, from 0."""
 
     job: str | None = None
     """The name of the job in its flow."""
@@ -2016,30 +2013,30 @@ class QueueFullData(Model):
     """The data of error 1007: when to try again."""
 
     retry_after_ms: int | None = None
-    """In how many milliseconds it is worth trying again."""
+    """The milliseconds after which to try again."""
 
     index: int | None = None
-    """The place of the job among those of `create_jobs`, from 0."""
+    """The index of the job among those of `create_jobs`, from 0."""
 
     job: str | None = None
     """The name of the job in its flow."""
 
 
 class TooLargeData(Model):
-    """The data of error 1008: how large it may be."""
+    """The data of error 1008: the limit."""
 
     limit: int | None = None
-    """The most that is allowed, in the unit that the message names."""
+    """The limit, in the unit that the message names."""
 
     index: int | None = None
-    """The place of the job among those of `create_jobs`, from 0."""
+    """The index of the job among those of `create_jobs`, from 0."""
 
     job: str | None = None
     """The name of the job in its flow."""
 
 
 class StoreUnavailableData(Model):
-    """The data of error 1009: what became of the call."""
+    """The data of error 1009: the outcome of the call."""
 
     outcome: Outcome | None = None
 
@@ -2050,14 +2047,14 @@ class StoreUnavailableData(Model):
     """The key of Redis that another program has spoilt, if that is the cause."""
 
     index: int | None = None
-    """The place of the job among those of `create_jobs`, from 0."""
+    """The index of the job among those of `create_jobs`, from 0."""
 
     job: str | None = None
     """The name of the job in its flow."""
 
 
 class Outcome(Word):
-    """What became of a call that the store did not answer."""
+    """The outcome of a call that the store did not answer."""
 
     NOT_DONE = "not_done"
     """Nothing was done."""
@@ -2067,7 +2064,7 @@ class Outcome(Word):
 
 
 class IdempotencyReusedData(Model):
-    """The data of error 1010: what the key stands for."""
+    """The data of error 1010: the job, flow or schedule that the key stands for."""
 
     job_id: str | None = None
     """The job."""
@@ -2079,14 +2076,14 @@ class IdempotencyReusedData(Model):
     """The schedule."""
 
     index: int | None = None
-    """The place of the job among those of `create_jobs`, from 0."""
+    """The index of the job among those of `create_jobs`, from 0."""
 
     job: str | None = None
     """The name of the job in its flow."""
 
 
 class NotFoundData(Model):
-    """The data of error 1011: what is not there."""
+    """The data of error 1011: the flow, schedule or object that does not exist."""
 
     flow_id: int | None = None
     """The flow."""
@@ -2101,7 +2098,7 @@ class NotFoundData(Model):
     """The id of the object."""
 
     index: int | None = None
-    """The place of the job among those of `create_jobs`, from 0."""
+    """The index of the job among those of `create_jobs`, from 0."""
 
     job: str | None = None
     """The name of the job in its flow."""
@@ -2127,7 +2124,7 @@ class JobFailedData(Model):
     """The jobs of the flow that failed."""
 
     index: int | None = None
-    """The place of the job among those of `create_jobs`, from 0."""
+    """The index of the job among those of `create_jobs`, from 0."""
 
     job: str | None = None
     """The name of the job in its flow."""
@@ -2146,18 +2143,18 @@ class FailedJob(Model):
 
 
 class WaitRanOutData(Model):
-    """The data of error 1102: what is waited for."""
+    """The data of error 1102: the job or the flow that is waited for."""
 
     job_id: str | None = None
-    """The job, which goes on."""
+    """The job, which continues."""
 
     flow_id: int | None = None
-    """The flow, which goes on."""
+    """The flow, which continues."""
 
     status: JobStatus | JobStatusWord | None = None
 
     explanation: str | None = None
-    """Why it does not run, for people."""
+    """Why it is not running, as a sentence."""
 
     reason: Reason | None = None
 
@@ -2165,14 +2162,14 @@ class WaitRanOutData(Model):
     """How many jobs of the flow have not ended."""
 
     index: int | None = None
-    """The place of the job among those of `create_jobs`, from 0."""
+    """The index of the job among those of `create_jobs`, from 0."""
 
     job: str | None = None
     """The name of the job in its flow."""
 
 
 class JobStoppedData(Model):
-    """The data of error 1103: what was stopped."""
+    """The data of error 1103: the job or the flow that was stopped."""
 
     job_id: str | None = None
     """The job."""
@@ -2191,7 +2188,7 @@ class JobStoppedData(Model):
     """The jobs of the flow that failed."""
 
     index: int | None = None
-    """The place of the job among those of `create_jobs`, from 0."""
+    """The index of the job among those of `create_jobs`, from 0."""
 
     job: str | None = None
     """The name of the job in its flow."""

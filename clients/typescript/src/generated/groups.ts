@@ -114,15 +114,15 @@ export class JobsCalls {
   constructor(readonly client: Client) {}
 
   /**
-   * Stores a job, and starts it if `start` is set. Gives its id. The same `idempotency_key` with
-   * the same parameters gives the same job again.
+   * Stores a job, and starts it if `start` is set. Returns its id. A repeated call with the same
+   * `idempotency_key` and the same parameters returns the same job.
    */
   create(script: string, options?: CreateJobOptions & CallOptions): Promise<string> {
     return calls.createJob(this.client, script, options);
   }
 
   /**
-   * Starts a job that was created. Gives the status it has then.
+   * Starts a created job. Returns its status.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -132,8 +132,8 @@ export class JobsCalls {
   }
 
   /**
-   * Stops a job that has not ended. Gives the status it has then. A running script gets one second
-   * to obey before the call returns; it is stopped in any case.
+   * Stops a job that has not ended. Returns its status. The call waits up to one second for a
+   * running script to end. The script is stopped in any case.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -143,9 +143,9 @@ export class JobsCalls {
   }
 
   /**
-   * Runs a job again that has ended. Gives the status it has then. Its attempts count on, its
-   * retries begin anew, and what it gave before is gone. A job in error that others waited for does
-   * not bring those back.
+   * Runs an ended job again. Returns its status. Its attempts are counted on, its retries begin
+   * anew, and its previous result is gone. Jobs that waited for it and ended in error with it are
+   * not retried.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -154,38 +154,38 @@ export class JobsCalls {
     return calls.retryJob(this.client, jobId, options);
   }
 
-  /** Gives the status of a job. */
+  /** Returns the status of a job. */
   status(jobId: string, options?: GetStatusOptions & CallOptions): Promise<JobStatus> {
     return calls.getStatus(this.client, jobId, options);
   }
 
-  /** Gives everything that is known of a job. */
+  /** Returns everything that is known about a job. */
   get(jobId: string, options?: GetJobOptions & CallOptions): Promise<Job> {
     return calls.getJob(this.client, jobId, options);
   }
 
   /**
-   * Gives log lines of a job, the oldest first. A page ends after about a megabyte, too: it may
-   * have fewer lines than asked for and not be the last, if it has any. A page without lines has a
-   * `next_cursor` too as long as the job can log more: ask again with it, or use `subscribe_logs`.
+   * Returns log lines of a job, oldest first. A page also ends after about a megabyte, so a page
+   * with lines, but fewer than `limit`, may not be the last. While the job can log more, even a
+   * page without lines has a `next_cursor`: call again with it, or use `subscribe_logs`.
    */
   logs(jobId: string, options?: GetLogsOptions & CallOptions): Promise<LogPage> {
     return calls.getLogs(this.client, jobId, options);
   }
 
   /**
-   * Lists jobs, the newest first. A page can have fewer jobs than asked for, or none, and still not
-   * be the last: that one has no `next_cursor`. A list is for finding jobs: what is long of one is
-   * cut after 1 KB or left out, `truncated` says what, and `get_job` gives all of it.
+   * Lists jobs, newest first. A page may have fewer jobs than `limit`, or none, although more
+   * follow: only the last page has no `next_cursor`. Long values are cut after 1 KB or left out:
+   * `truncated` names them, and `get_job` returns them in full.
    */
   list(options?: ListJobsOptions & CallOptions): Promise<JobPage> {
     return calls.listJobs(this.client, options);
   }
 
   /**
-   * Has a job be seen in Redis as the coordinator's specification has it, too. Gives the key:
-   * `job:{caller}:{n}`. Each change of the job is written there from now on, and the hash goes with
-   * the job. A job that has such a key keeps it.
+   * Mirrors a job in Redis as a hash of the coordinator's specification. Returns the key:
+   * `job:{caller}:{n}`. From then on, each change of the job is also written there, and the hash is
+   * deleted with the job. A job that has such a key keeps it.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -195,7 +195,7 @@ export class JobsCalls {
   }
 
   /**
-   * Deletes a job that does not run, with its log. Gives true.
+   * Deletes a job that is not running, with its log. Returns true.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -205,14 +205,14 @@ export class JobsCalls {
   }
 
   /**
-   * Says why a job does not run now, or how it ended: in a word, in a sentence, and with the facts
-   * behind them.
+   * Explains why a job is not running, or how it ended: as a word, a sentence, and the facts behind
+   * them.
    */
   explain(jobId: string, options?: ExplainJobOptions & CallOptions): Promise<Explanation> {
     return calls.explainJob(this.client, jobId, options);
   }
 
-  /** Follows a job to its end. Without a cursor the first item is the present state. */
+  /** Follows a job to its end. Without a cursor, the first item is the current state. */
   follow(
     jobId: string,
     options?: SubscribeJobOptions & FollowOptions,
@@ -221,8 +221,8 @@ export class JobsCalls {
   }
 
   /**
-   * Follows the log of a job, from its first line or from a cursor. Ends when the job has ended and
-   * its last line was sent.
+   * Follows the log of a job, from its first line or from a cursor. The subscription ends when the
+   * job has ended and its last line was sent.
    */
   followLogs(
     jobId: string,
@@ -241,10 +241,10 @@ export class FlowsCalls {
   constructor(readonly client: Client) {}
 
   /**
-   * Makes a flow: jobs by their names, which wait for each other as `depends_on` says. Gives its
-   * number. Nothing runs before `start_flow`. Either the whole flow is made, or nothing. A script
-   * sees what the jobs gave that it depends on as `inputs.NAME`. A call whose answer was lost can
-   * be repeated where it had an `idempotency_key`: it gives the same flow.
+   * Creates a flow: named jobs, which wait for each other by `depends_on`. Returns its number.
+   * Nothing runs before `start_flow`. The call creates the whole flow, or nothing. A script reads
+   * the results of the jobs that it depends on as `inputs.NAME`. With an `idempotency_key`, a call
+   * whose answer was lost can be repeated, and returns the same flow.
    */
   create(
     jobs: Record<string, FlowJobSpec>,
@@ -254,7 +254,7 @@ export class FlowsCalls {
   }
 
   /**
-   * Starts a flow that was made. Gives its status.
+   * Starts a created flow. Returns its status.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -264,24 +264,24 @@ export class FlowsCalls {
   }
 
   /**
-   * Gives all that is known of a flow: its status, each of its jobs with its times, what they gave,
-   * and the graph of them for Mermaid.
+   * Returns a flow: its status, its jobs with their times, their results, and their graph for
+   * Mermaid.
    */
   get(flowId: number, options?: GetFlowOptions & CallOptions): Promise<Flow> {
     return calls.getFlow(this.client, flowId, options);
   }
 
   /**
-   * Lists flows, the newest first. A page can have fewer flows than asked for, or none, and still
-   * not be the last: that one has no `next_cursor`.
+   * Lists flows, newest first. A page may have fewer flows than `limit`, or none, although more
+   * follow: only the last page has no `next_cursor`.
    */
   list(options?: ListFlowsOptions & CallOptions): Promise<FlowPage> {
     return calls.listFlows(this.client, options);
   }
 
   /**
-   * Stops all jobs of a flow that have not ended. Gives the status of the flow, whose running
-   * scripts may not have obeyed yet.
+   * Stops all jobs of a flow that have not ended. Returns the status of the flow. Its running
+   * scripts may not have ended yet.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -291,8 +291,8 @@ export class FlowsCalls {
   }
 
   /**
-   * Runs those jobs of a flow again that ended in error, with all that never ran because of them.
-   * Gives the status of the flow.
+   * Retries the jobs of a flow that ended in error, and those that never ran because of them.
+   * Returns the status of the flow.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -302,7 +302,7 @@ export class FlowsCalls {
   }
 
   /**
-   * Deletes a flow that does not run, with its jobs. Gives true.
+   * Deletes a flow that is not running, with its jobs. Returns true.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -312,10 +312,10 @@ export class FlowsCalls {
   }
 
   /**
-   * Follows a flow to its end. The first item is where it is, then comes one for each change of a
-   * job, then its end, and `ended` last. With a cursor the changes after it come first. One without
-   * a `job` says where the flow is now, also where changes of jobs were lost because the subscriber
-   * reads too slowly.
+   * Follows a flow to its end. The first item is the current state of the flow. Then follow one
+   * item for each change of a job, the end of the flow, and `ended`. With a cursor, the changes
+   * after it come first. An item without a `job` is the current state of the flow; it also stands
+   * for changes of jobs that were lost because the subscriber reads too slowly.
    */
   follow(
     flowId: number,
@@ -331,14 +331,14 @@ export class SchedulesCalls {
   constructor(readonly client: Client) {}
 
   /**
-   * Has a job run again and again, by `cron` or `every` so many seconds. Gives the schedule, with
-   * its next runs. It belongs to the context of its job. Each run is a job of its own, with the
-   * labels `schedule` and `slot`, the time it was due at. A call whose answer was lost can be
-   * repeated where it had an `idempotency_key`: it gives the same schedule. Whatever servers run or
-   * die, a run has one job. When the queue is full, the run waits for room. A time of day that the
-   * clock leaves out is met when it goes on, and one that it shows twice is met once. A script that
-   * does not compile is refused (-32602, with `error` as a failed job has it) if this server has a
-   * pool for its type.
+   * Creates a schedule, which runs a job by `cron` or at an interval (`every`). Returns the
+   * schedule, with its next runs. It belongs to the context of its job. Each run is a separate job,
+   * with the labels `schedule` and `slot`, the time at which it was due. With an `idempotency_key`,
+   * a call whose answer was lost can be repeated, and returns the same schedule. Each run has
+   * exactly one job, whichever servers run or die. When the queue is full, the run waits for room.
+   * A time of day that the clock skips is due right after the gap; one that it shows twice is due
+   * once. A script that does not compile is refused (-32602, with the `error` of a failed job) if
+   * this server has a pool for its type.
    */
   create(job: JobSpecInput, options?: CreateScheduleOptions & CallOptions): Promise<Schedule> {
     return calls.createSchedule(this.client, job, options);
@@ -346,15 +346,15 @@ export class SchedulesCalls {
 
   /**
    * Lists schedules in the order of their next runs. A schedule that runs meanwhile may be on two
-   * pages; none is left out. A page can have fewer schedules than asked for, or none, and still not
-   * be the last: that one has no `next_cursor`.
+   * pages; none is left out. A page may have fewer schedules than `limit`, or none, although more
+   * follow: only the last page has no `next_cursor`.
    */
   list(options?: ListSchedulesOptions & CallOptions): Promise<SchedulePage> {
     return calls.listSchedules(this.client, options);
   }
 
   /**
-   * Deletes a schedule. Jobs that it has made stay. Gives true.
+   * Deletes a schedule. Its existing jobs stay. Returns true.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -370,11 +370,12 @@ export class ObjectsCalls {
   constructor(readonly client: Client) {}
 
   /**
-   * Stores an object in a collection, in place of one with the same id. Gives its id. The id is its
-   * field `id`; without that it gets a new one. The object and what stands in indexes for it are
-   * written in one step. A collection is there as soon as it has an object. An object that does not
-   * fit the schema of its collection is refused (-32602), and so is one of more than 240 KB (1008).
-   * A call without an id that is repeated after an answer was lost stores a second object.
+   * Stores an object in a collection, and replaces one with the same id. Returns its id. The id is
+   * the field `id` of the object; an object without it gets a new one. The object and its index
+   * entries are written in one step. A collection exists once it has an object. An object that
+   * violates the schema of its collection is refused (-32602), and so is one of more than 240 KB
+   * (1008). A call without an id stores a second object if it is repeated after its answer was
+   * lost.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -388,7 +389,7 @@ export class ObjectsCalls {
   }
 
   /**
-   * Deletes an object. Gives whether there was one.
+   * Deletes an object. Returns whether it existed.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -407,17 +408,14 @@ export class CollectionsCalls {
   /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
-  /**
-   * Lists the collections of objects in the order of their names, each with how many objects it
-   * has, and its indexes.
-   */
+  /** Lists the collections of objects by name, each with its number of objects and its indexes. */
   list(options?: ListCollectionsOptions & CallOptions): Promise<Collection[]> {
     return calls.listCollections(this.client, options);
   }
 
   /**
-   * Deletes a collection with all its objects and indexes. Gives how many objects there were;
-   * `null` if there was no such collection.
+   * Deletes a collection with all its objects and indexes. Returns the number of objects that it
+   * had, or `null` if it did not exist.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -436,7 +434,7 @@ export class IdentitiesCalls {
   constructor(readonly client: Client) {}
 
   /**
-   * Makes an identity: somebody who may be given tokens, and rights in contexts.
+   * Creates an identity, which can get tokens, and rights in contexts.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -446,7 +444,7 @@ export class IdentitiesCalls {
   }
 
   /**
-   * Changes an identity: what is given takes the place of what was there.
+   * Changes an identity. Each given field replaces its old value.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -456,25 +454,25 @@ export class IdentitiesCalls {
   }
 
   /**
-   * Gives an identity. Where callers log in: yourself, or one that has a role in a context in which
-   * you have one.
+   * Returns an identity. Where callers log in, you see only yourself and identities with a role in
+   * a context in which you have one.
    */
   get(identityId: number, options?: CallOptions): Promise<Identity> {
     return calls.getIdentity(this.client, identityId, options);
   }
 
   /**
-   * Lists identities in the order of their numbers. Where callers log in: yourself, and those that
-   * have a role in a context in which you have one. A page may hold fewer than asked for and still
-   * have a next.
+   * Lists identities by number. Where callers log in, you see only yourself and identities with a
+   * role in a context in which you have one. A page may have fewer identities than `limit` although
+   * more follow.
    */
   list(options?: ListIdentitiesOptions & CallOptions): Promise<IdentityPage> {
     return calls.listIdentities(this.client, options);
   }
 
   /**
-   * Deletes an identity with its tokens: whoever has shown one is logged out. Its number is never
-   * given again. Gives true.
+   * Deletes an identity with its tokens, and logs out everybody who uses one of them. Its number is
+   * never reused. Returns true.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -489,26 +487,26 @@ export class PlainCalls {
   /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
-  /** Tells who makes the call, and what it may do. */
+  /** Returns the caller and its rights. */
   whoami(options?: CallOptions): Promise<Who> {
     return calls.whoami(this.client, options);
   }
 
   /**
-   * Gives a nonce to sign, with which `authenticate` logs in: `hero:{host}:{random}:{expiry}`. It
-   * is good for one login within five minutes, with this public key, under the name by which the
-   * server was reached. Look whether that is the one that you meant before you sign. The answer is
-   * the same whether or not there is an identity with this key.
+   * Returns a nonce to sign for `authenticate`: `hero:{host}:{random}:{expiry}`. It is valid for
+   * one login within five minutes, with this public key, under the host name by which the server
+   * was reached. Check that name before you sign. The answer is the same whether or not an identity
+   * has this key.
    */
   fetchNonce(pubkey: string, options?: CallOptions): Promise<string> {
     return calls.fetchNonce(this.client, pubkey, options);
   }
 
   /**
-   * Logs in by a nonce that was signed, as an Ethereum personal message. Gives a token, which goes
-   * into `Authorization: Bearer …`. On a WebSocket where callers have to log in, the connection is
-   * that identity from then on. The token ends by itself; of one identity at most 50 of these last,
-   * of which the first to end gives way.
+   * Logs in with a nonce that is signed as an Ethereum personal message. Returns a token for
+   * `Authorization: Bearer …`. On a WebSocket where callers have to log in, the connection has that
+   * identity from then on. The token expires. An identity has at most 50 tokens of this kind; a
+   * further login replaces the one that expires first.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -523,8 +521,8 @@ export class PlainCalls {
   }
 
   /**
-   * Gives an identity a role in a context. Gives who may do what there now. It holds at once on
-   * this server, and within half a second on others.
+   * Gives an identity a role in a context. Returns the context with its roles. The change applies
+   * at once on this server, and within half a second on others.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -534,8 +532,8 @@ export class PlainCalls {
   }
 
   /**
-   * Takes a role in a context from an identity. Gives who may do what there now. It holds at once
-   * on this server, and within half a second on others.
+   * Takes a role in a context from an identity. Returns the context with its roles. The change
+   * applies at once on this server, and within half a second on others.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -545,8 +543,8 @@ export class PlainCalls {
   }
 
   /**
-   * Answers `pong`. Keeps a connection alive where WebSocket pings cannot be sent, and measures the
-   * way.
+   * Answers `pong`. This keeps a connection alive where WebSocket pings cannot be sent, and
+   * measures the round trip.
    */
   ping(options?: CallOptions): Promise<string> {
     return calls.ping(this.client, options);
@@ -559,10 +557,10 @@ export class TokensCalls {
   constructor(readonly client: Client) {}
 
   /**
-   * Makes a token of an identity. Its `secret` is told only now: it goes into `Authorization:
-   * Bearer …`. An identity may make tokens of its own, 100 at once and one a second from then on:
-   * they end with that by which it has logged in, when it expires or is revoked, at the latest. The
-   * operator makes those of all. There are at most 100 of one identity.
+   * Creates a token for an identity. Its `secret` is shown only once: it goes into `Authorization:
+   * Bearer …`. An identity may create tokens of its own, 100 at once and then one per second. They
+   * end at the latest when the token by which it has logged in expires or is revoked. The operator
+   * may create tokens for all. An identity has at most 100 of them.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -572,12 +570,12 @@ export class TokensCalls {
   }
 
   /**
-   * Has the connection go on with this token: a new one, before that by which it has logged in
-   * ends. On a WebSocket where callers have to log in, the connection is from then on whoever the
-   * token stands for, as after `authenticate`: what it waits for and follows goes on as far as that
-   * one may, and ends with an error (1004) where it may not. A token that is none changes nothing.
-   * Over HTTP each request has its own token, so there, and where nobody has to log in, this only
-   * tells whose token it is.
+   * Switches the connection to this token, for example before the token by which it has logged in
+   * expires. On a WebSocket where callers have to log in, the connection has the identity of the
+   * token from then on, as after `authenticate`. Its waits and subscriptions continue if that
+   * identity is allowed to make them, and end with an error (1004) otherwise. An invalid token
+   * changes nothing. Over HTTP each request has its own token, so there, and where nobody has to
+   * log in, the call only returns the identity of the token.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -586,14 +584,14 @@ export class TokensCalls {
     return calls.presentToken(this.client, token, options);
   }
 
-  /** Lists the tokens of an identity that have not ended, the oldest first. */
+  /** Lists the tokens of an identity that have not ended, oldest first. */
   list(identityId: number, options?: CallOptions): Promise<Token[]> {
     return calls.listTokens(this.client, identityId, options);
   }
 
   /**
-   * Revokes a token: whoever has shown it is logged out at once, also on connections that are open.
-   * Gives true. An identity may revoke tokens of its own, the operator all.
+   * Revokes a token, and logs out everybody who uses it at once, also on open connections. Returns
+   * true. An identity may revoke its own tokens, the operator all.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -612,8 +610,8 @@ export class ContextsCalls {
   constructor(readonly client: Client) {}
 
   /**
-   * Makes a context: a tenant with a database, jobs, objects and files of its own. It takes calls
-   * at once, and those of other servers within a second.
+   * Creates a context: a tenant with its own database, jobs, objects and files. This server accepts
+   * calls for it at once, other servers within a second.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -623,9 +621,9 @@ export class ContextsCalls {
   }
 
   /**
-   * Changes a context. What is not given stays. Limits are the operator's to set; 0 takes one away.
-   * It holds at once on this server, and within a second on others. Roles are changed by `grant`
-   * and `revoke`.
+   * Changes a context. Fields that are not given stay as they are. Limits are the operator's to
+   * set; 0 takes one away. It holds at once on this server, and within a second on others. Roles
+   * are changed by `grant` and `revoke`.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -634,22 +632,19 @@ export class ContextsCalls {
     return calls.updateContext(this.client, options);
   }
 
-  /** Gives a context: who may do what in it, and what may be used there. */
+  /** Returns a context with its roles and limits. */
   get(options?: GetContextOptions & CallOptions): Promise<Context> {
     return calls.getContext(this.client, options);
   }
 
-  /**
-   * Lists contexts in the order of their numbers: those in which the caller has a role, or all for
-   * the operator.
-   */
+  /** Lists contexts by number: those in which the caller has a role, or all for the operator. */
   list(options?: ListContextsOptions & CallOptions): Promise<ContextPage> {
     return calls.listContexts(this.client, options);
   }
 
   /**
-   * Deletes a context with everything in it, for good. Its number is never given again. Gives true:
-   * it takes no calls from then on, and what it holds goes in the background.
+   * Deletes a context with everything in it, for good. Its number is never reused. Returns true.
+   * From then on the context accepts no calls; its data is deleted in the background.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -668,9 +663,9 @@ export class RunnersCalls {
   constructor(readonly client: Client) {}
 
   /**
-   * Makes a runner: it runs the jobs of its script type whose `group` is `runner{runner_id}`. A
-   * local one is a pool of the context; the jobs of another one are sent as messages to its
-   * address.
+   * Creates a runner, which runs the jobs of its script type whose `group` is `runner{runner_id}`.
+   * A local runner is a pool of the context. The jobs of any other runner are sent as messages to
+   * its address.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -680,7 +675,7 @@ export class RunnersCalls {
   }
 
   /**
-   * Changes a runner: what is given takes the place of what was there.
+   * Changes a runner. Each given field replaces its old value.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -689,19 +684,18 @@ export class RunnersCalls {
     return calls.updateRunner(this.client, runnerId, options);
   }
 
-  /** Gives a runner. */
+  /** Returns a runner. */
   get(runnerId: number, options?: GetRunnerOptions & CallOptions): Promise<Runner> {
     return calls.getRunner(this.client, runnerId, options);
   }
 
-  /** Lists runners in the order of their numbers. */
+  /** Lists runners by number. */
   list(options?: ListRunnersOptions & CallOptions): Promise<RunnerPage> {
     return calls.listRunners(this.client, options);
   }
 
   /**
-   * Deletes a runner. Its jobs stay in their queue, and its number is never given again. Gives
-   * true.
+   * Deletes a runner. Its jobs stay in their queue, and its number is never reused. Returns true.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -720,9 +714,9 @@ export class MessagesCalls {
   constructor(readonly client: Client) {}
 
   /**
-   * Sends a message: it is stored and brought to the other side in the background, and its status
-   * says what became of it. Jobs of a message run at the other side, and for each a message of type
-   * `result` comes back.
+   * Sends a message: the server stores it and delivers it in the background. The status of the
+   * message shows its progress. Jobs of a message run at the other side, which sends back a message
+   * of type `result` for each.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -731,7 +725,7 @@ export class MessagesCalls {
     return calls.sendMessage(this.client, options);
   }
 
-  /** Gives a message. */
+  /** Returns a message. */
   get(
     callerId: number,
     messageId: number,
@@ -741,17 +735,17 @@ export class MessagesCalls {
   }
 
   /**
-   * Lists messages that came and were not fetched, or that are to go out, those that are taken
-   * first first; or those of a status. A page can have fewer messages than asked for, or none, and
-   * still not be the last: that one has no `next_cursor`.
+   * Lists received messages that were not fetched, or messages to be sent, in the order in which
+   * they are taken; or messages of one status. A page may have fewer messages than `limit`, or
+   * none, although more follow: only the last page has no `next_cursor`.
    */
   list(options?: ListMessagesOptions & CallOptions): Promise<MessagePage> {
     return calls.listMessages(this.client, options);
   }
 
   /**
-   * Notes that the owner of a message that came has it: it is not listed any more. Gives the
-   * message. One that is to go out the other side acknowledges.
+   * Acknowledges a received message for its owner: it is no longer listed. Returns the message. The
+   * other side acknowledges messages that are sent.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -765,7 +759,7 @@ export class MessagesCalls {
   }
 
   /**
-   * Deletes a message whose result nobody awaits. Gives true.
+   * Deletes a message whose result nobody awaits. Returns true.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -785,8 +779,8 @@ export class NodesCalls {
   constructor(readonly client: Client) {}
 
   /**
-   * Asks who is at an address: the way there, the key of the node that answers, its clock, and how
-   * long the answer took. Nothing is stored of it, and where nobody answers `error` says why.
+   * Pings the node at an address. Returns the route, the key of the node that answers, its clock,
+   * and the time that the answer took. Nothing is stored. If nobody answers, `error` says why.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -802,9 +796,9 @@ export class ActorsCalls {
   constructor(readonly client: Client) {}
 
   /**
-   * Lists the live actors, with what each may do and how it is confined. Actors of other programs
-   * that say that they live are among them. Behind them come the script types of which this server
-   * was to offer actors and cannot, each with why (`unavailable`).
+   * Lists the live actors, with their capabilities and their confinement. The list includes actors
+   * of other programs that send heartbeats. After them come the script types for which this server
+   * should have actors and cannot, each with the reason (`unavailable`).
    */
   list(options?: ListActorsOptions & CallOptions): Promise<Actor[]> {
     return calls.listActors(this.client, options);
@@ -817,8 +811,8 @@ export class FunctionsCalls {
   constructor(readonly client: Client) {}
 
   /**
-   * Lists the functions that scripts have besides those of their language, with what each takes and
-   * gives, and an example.
+   * Lists the functions that scripts have besides those of their language, with parameters, result
+   * and an example.
    */
   list(options?: ListFunctionsOptions & CallOptions): Promise<ScriptFunction[]> {
     return calls.listFunctions(this.client, options);
@@ -831,10 +825,10 @@ export class ScriptsCalls {
   constructor(readonly client: Client) {}
 
   /**
-   * Compiles a script without running it, and says what is wrong with it, and where, unknown
-   * functions included. It is compiled in a confined process, as the scripts of jobs are. Nothing
-   * is found in scripts that are not Rhai or HeroScript, or for whose type this server has no pool,
-   * and where compiling takes longer than 5 s.
+   * Compiles a script without running it, and reports an error with its location. Unknown functions
+   * are errors, too. A confined process compiles it, as for jobs. No error is found if the script
+   * is neither Rhai nor HeroScript, if this server has no pool for its type, or if compiling takes
+   * longer than 5 s.
    */
   check(script: string, options?: CheckScriptOptions & CallOptions): Promise<ScriptCheck> {
     return calls.checkScript(this.client, script, options);
@@ -846,15 +840,15 @@ export class QueuesCalls {
   /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
-  /** Lists the work queues, with how many jobs wait in each and how many actors take from it. */
+  /** Lists the work queues, each with its number of waiting jobs and of actors. */
   list(options?: ListQueuesOptions & CallOptions): Promise<QueueInfo[]> {
     return calls.listQueues(this.client, options);
   }
 
   /**
-   * Has nothing taken from one queue, in any priority, until it is resumed. Gives true. Running
-   * jobs go on, and new ones wait. The queue of a type is not that of its groups and instances:
-   * each is paused by itself.
+   * Pauses a queue, in all priorities, until it is resumed. Returns true. Running jobs continue,
+   * and new ones wait. The queue of a type is not that of its groups and instances: each is paused
+   * by itself.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -864,8 +858,8 @@ export class QueuesCalls {
   }
 
   /**
-   * Has a paused queue served again, at once. Gives true, also if it was not paused; a type that
-   * nobody knows is refused.
+   * Resumes a paused queue at once. Returns true, even if the queue was not paused. An unknown type
+   * is refused.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -880,15 +874,15 @@ export class ServerCalls {
   /** Creates calls that use this client. */
   constructor(readonly client: Client) {}
 
-  /** Tells what this server is, what it serves, how its store is and which limits hold. */
+  /** Describes this server, its contexts and pools, the state of its store, and its limits. */
   info(options?: CallOptions): Promise<ServerDetails> {
     return calls.serverInfo(this.client, options);
   }
 
   /**
-   * Has this server take no jobs any more and end when those that run here have ended, for a
-   * restart that disturbs nobody. `/readyz` says 503 from now on. What is created meanwhile waits
-   * for other servers, or for this one to come back; calls are answered until the end.
+   * Stops taking jobs, and ends this server when the running ones have ended, for a restart that
+   * disturbs nobody. From then on `/readyz` answers 503. New jobs wait for other servers, or for
+   * this one to come back. Calls are answered until the end.
    *
    * The client does not repeat this call if the connection ends before the answer: see {@link
    * OutcomeUnknown}.
@@ -904,8 +898,8 @@ export class EventsCalls {
   constructor(readonly client: Client) {}
 
   /**
-   * Follows every change of the jobs that fit a filter, from now on or from a cursor. Without a
-   * cursor the first item says where it begins.
+   * Follows every change of the jobs that match a filter, from now on or from a cursor. Without a
+   * cursor, the first item has the cursor where the subscription begins.
    */
   follow(
     options?: SubscribeEventsOptions & FollowOptions,

@@ -105,8 +105,8 @@ import type {
 } from "./types.js";
 
 /**
- * Stores a job, and starts it if `start` is set. Gives its id. The same `idempotency_key` with the
- * same parameters gives the same job again.
+ * Stores a job, and starts it if `start` is set. Returns its id. A repeated call with the same
+ * `idempotency_key` and the same parameters returns the same job.
  */
 export const createJob = (
   client: Client,
@@ -116,7 +116,7 @@ export const createJob = (
   create(client, "create_job", "string", { script }, options);
 
 /**
- * Starts a job that was created. Gives the status it has then.
+ * Starts a created job. Returns its status.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -129,8 +129,8 @@ export const startJob = (
   change(client, "start_job", "string", { job_id: jobId }, options);
 
 /**
- * Stops a job that has not ended. Gives the status it has then. A running script gets one second to
- * obey before the call returns; it is stopped in any case.
+ * Stops a job that has not ended. Returns its status. The call waits up to one second for a running
+ * script to end. The script is stopped in any case.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -143,9 +143,9 @@ export const stopJob = (
   change(client, "stop_job", "string", { job_id: jobId }, options);
 
 /**
- * Runs a job again that has ended. Gives the status it has then. Its attempts count on, its retries
- * begin anew, and what it gave before is gone. A job in error that others waited for does not bring
- * those back.
+ * Runs an ended job again. Returns its status. Its attempts are counted on, its retries begin anew,
+ * and its previous result is gone. Jobs that waited for it and ended in error with it are not
+ * retried.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -157,7 +157,7 @@ export const retryJob = (
 ): Promise<JobStatus> =>
   change(client, "retry_job", "string", { job_id: jobId }, options);
 
-/** Gives the status of a job. */
+/** Returns the status of a job. */
 export const getStatus = (
   client: Client,
   jobId: string,
@@ -165,7 +165,7 @@ export const getStatus = (
 ): Promise<JobStatus> =>
   read(client, "get_status", "string", { job_id: jobId }, options);
 
-/** Gives everything that is known of a job. */
+/** Returns everything that is known about a job. */
 export const getJob = (
   client: Client,
   jobId: string,
@@ -174,9 +174,9 @@ export const getJob = (
   read(client, "get_job", "job_id", { job_id: jobId }, options);
 
 /**
- * Gives log lines of a job, the oldest first. A page ends after about a megabyte, too: it may have
- * fewer lines than asked for and not be the last, if it has any. A page without lines has a
- * `next_cursor` too as long as the job can log more: ask again with it, or use `subscribe_logs`.
+ * Returns log lines of a job, oldest first. A page also ends after about a megabyte, so a page with
+ * lines, but fewer than `limit`, may not be the last. While the job can log more, even a page
+ * without lines has a `next_cursor`: call again with it, or use `subscribe_logs`.
  */
 export const getLogs = (
   client: Client,
@@ -186,9 +186,9 @@ export const getLogs = (
   read(client, "get_logs", "lines", { job_id: jobId }, options);
 
 /**
- * Lists jobs, the newest first. A page can have fewer jobs than asked for, or none, and still not
- * be the last: that one has no `next_cursor`. A list is for finding jobs: what is long of one is
- * cut after 1 KB or left out, `truncated` says what, and `get_job` gives all of it.
+ * Lists jobs, newest first. A page may have fewer jobs than `limit`, or none, although more follow:
+ * only the last page has no `next_cursor`. Long values are cut after 1 KB or left out: `truncated`
+ * names them, and `get_job` returns them in full.
  */
 export const listJobs = (
   client: Client,
@@ -197,9 +197,9 @@ export const listJobs = (
   read(client, "list_jobs", "jobs", {}, options);
 
 /**
- * Has a job be seen in Redis as the coordinator's specification has it, too. Gives the key:
- * `job:{caller}:{n}`. Each change of the job is written there from now on, and the hash goes with
- * the job. A job that has such a key keeps it.
+ * Mirrors a job in Redis as a hash of the coordinator's specification. Returns the key:
+ * `job:{caller}:{n}`. From then on, each change of the job is also written there, and the hash is
+ * deleted with the job. A job that has such a key keeps it.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -212,7 +212,7 @@ export const numberJob = (
   change(client, "number_job", "string", { job_id: jobId }, options);
 
 /**
- * Deletes a job that does not run, with its log. Gives true.
+ * Deletes a job that is not running, with its log. Returns true.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -225,8 +225,8 @@ export const deleteJob = (
   change(client, "delete_job", "boolean", { job_id: jobId }, options);
 
 /**
- * Says why a job does not run now, or how it ended: in a word, in a sentence, and with the facts
- * behind them.
+ * Explains why a job is not running, or how it ended: as a word, a sentence, and the facts behind
+ * them.
  */
 export const explainJob = (
   client: Client,
@@ -236,10 +236,10 @@ export const explainJob = (
   read(client, "explain_job", "job_id", { job_id: jobId }, options);
 
 /**
- * Makes a flow: jobs by their names, which wait for each other as `depends_on` says. Gives its
- * number. Nothing runs before `start_flow`. Either the whole flow is made, or nothing. A script
- * sees what the jobs gave that it depends on as `inputs.NAME`. A call whose answer was lost can be
- * repeated where it had an `idempotency_key`: it gives the same flow.
+ * Creates a flow: named jobs, which wait for each other by `depends_on`. Returns its number.
+ * Nothing runs before `start_flow`. The call creates the whole flow, or nothing. A script reads the
+ * results of the jobs that it depends on as `inputs.NAME`. With an `idempotency_key`, a call whose
+ * answer was lost can be repeated, and returns the same flow.
  */
 export const createFlow = (
   client: Client,
@@ -249,7 +249,7 @@ export const createFlow = (
   create(client, "create_flow", "number", { jobs }, options);
 
 /**
- * Starts a flow that was made. Gives its status.
+ * Starts a created flow. Returns its status.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -262,8 +262,8 @@ export const startFlow = (
   change(client, "start_flow", "string", { flow_id: flowId }, options);
 
 /**
- * Gives all that is known of a flow: its status, each of its jobs with its times, what they gave,
- * and the graph of them for Mermaid.
+ * Returns a flow: its status, its jobs with their times, their results, and their graph for
+ * Mermaid.
  */
 export const getFlow = (
   client: Client,
@@ -273,8 +273,8 @@ export const getFlow = (
   read(client, "get_flow", "flow_id", { flow_id: flowId }, options);
 
 /**
- * Lists flows, the newest first. A page can have fewer flows than asked for, or none, and still not
- * be the last: that one has no `next_cursor`.
+ * Lists flows, newest first. A page may have fewer flows than `limit`, or none, although more
+ * follow: only the last page has no `next_cursor`.
  */
 export const listFlows = (
   client: Client,
@@ -283,8 +283,8 @@ export const listFlows = (
   read(client, "list_flows", "flows", {}, options);
 
 /**
- * Stops all jobs of a flow that have not ended. Gives the status of the flow, whose running scripts
- * may not have obeyed yet.
+ * Stops all jobs of a flow that have not ended. Returns the status of the flow. Its running scripts
+ * may not have ended yet.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -297,8 +297,8 @@ export const stopFlow = (
   change(client, "stop_flow", "string", { flow_id: flowId }, options);
 
 /**
- * Runs those jobs of a flow again that ended in error, with all that never ran because of them.
- * Gives the status of the flow.
+ * Retries the jobs of a flow that ended in error, and those that never ran because of them. Returns
+ * the status of the flow.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -311,7 +311,7 @@ export const retryFlow = (
   change(client, "retry_flow", "string", { flow_id: flowId }, options);
 
 /**
- * Deletes a flow that does not run, with its jobs. Gives true.
+ * Deletes a flow that is not running, with its jobs. Returns true.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -324,13 +324,14 @@ export const deleteFlow = (
   change(client, "delete_flow", "boolean", { flow_id: flowId }, options);
 
 /**
- * Has a job run again and again, by `cron` or `every` so many seconds. Gives the schedule, with its
- * next runs. It belongs to the context of its job. Each run is a job of its own, with the labels
- * `schedule` and `slot`, the time it was due at. A call whose answer was lost can be repeated where
- * it had an `idempotency_key`: it gives the same schedule. Whatever servers run or die, a run has
- * one job. When the queue is full, the run waits for room. A time of day that the clock leaves out
- * is met when it goes on, and one that it shows twice is met once. A script that does not compile
- * is refused (-32602, with `error` as a failed job has it) if this server has a pool for its type.
+ * Creates a schedule, which runs a job by `cron` or at an interval (`every`). Returns the schedule,
+ * with its next runs. It belongs to the context of its job. Each run is a separate job, with the
+ * labels `schedule` and `slot`, the time at which it was due. With an `idempotency_key`, a call
+ * whose answer was lost can be repeated, and returns the same schedule. Each run has exactly one
+ * job, whichever servers run or die. When the queue is full, the run waits for room. A time of day
+ * that the clock skips is due right after the gap; one that it shows twice is due once. A script
+ * that does not compile is refused (-32602, with the `error` of a failed job) if this server has a
+ * pool for its type.
  */
 export const createSchedule = (
   client: Client,
@@ -341,8 +342,8 @@ export const createSchedule = (
 
 /**
  * Lists schedules in the order of their next runs. A schedule that runs meanwhile may be on two
- * pages; none is left out. A page can have fewer schedules than asked for, or none, and still not
- * be the last: that one has no `next_cursor`.
+ * pages; none is left out. A page may have fewer schedules than `limit`, or none, although more
+ * follow: only the last page has no `next_cursor`.
  */
 export const listSchedules = (
   client: Client,
@@ -351,7 +352,7 @@ export const listSchedules = (
   read(client, "list_schedules", "schedules", {}, options);
 
 /**
- * Deletes a schedule. Jobs that it has made stay. Gives true.
+ * Deletes a schedule. Its existing jobs stay. Returns true.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -364,11 +365,11 @@ export const deleteSchedule = (
   change(client, "delete_schedule", "boolean", { schedule_id: scheduleId }, options);
 
 /**
- * Stores an object in a collection, in place of one with the same id. Gives its id. The id is its
- * field `id`; without that it gets a new one. The object and what stands in indexes for it are
- * written in one step. A collection is there as soon as it has an object. An object that does not
- * fit the schema of its collection is refused (-32602), and so is one of more than 240 KB (1008). A
- * call without an id that is repeated after an answer was lost stores a second object.
+ * Stores an object in a collection, and replaces one with the same id. Returns its id. The id is
+ * the field `id` of the object; an object without it gets a new one. The object and its index
+ * entries are written in one step. A collection exists once it has an object. An object that
+ * violates the schema of its collection is refused (-32602), and so is one of more than 240 KB
+ * (1008). A call without an id stores a second object if it is repeated after its answer was lost.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -382,7 +383,7 @@ export const setObject = (
   change(client, "set_object", "string", { collection, object }, options);
 
 /**
- * Deletes an object. Gives whether there was one.
+ * Deletes an object. Returns whether it existed.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -395,10 +396,7 @@ export const deleteObject = (
 ): Promise<boolean> =>
   change(client, "delete_object", "boolean", { collection, id }, options);
 
-/**
- * Lists the collections of objects in the order of their names, each with how many objects it has,
- * and its indexes.
- */
+/** Lists the collections of objects by name, each with its number of objects and its indexes. */
 export const listCollections = (
   client: Client,
   options?: ListCollectionsOptions & CallOptions,
@@ -406,8 +404,8 @@ export const listCollections = (
   read(client, "list_collections", "map", {}, options);
 
 /**
- * Deletes a collection with all its objects and indexes. Gives how many objects there were; `null`
- * if there was no such collection.
+ * Deletes a collection with all its objects and indexes. Returns the number of objects that it had,
+ * or `null` if it did not exist.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -420,7 +418,7 @@ export const dropCollection = (
   change(client, "drop_collection", "", { collection }, options);
 
 /**
- * Makes an identity: somebody who may be given tokens, and rights in contexts.
+ * Creates an identity, which can get tokens, and rights in contexts.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -432,7 +430,7 @@ export const createIdentity = (
   change(client, "create_identity", "identity_id", {}, options);
 
 /**
- * Changes an identity: what is given takes the place of what was there.
+ * Changes an identity. Each given field replaces its old value.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -445,8 +443,8 @@ export const updateIdentity = (
   change(client, "update_identity", "identity_id", { identity_id: identityId }, options);
 
 /**
- * Gives an identity. Where callers log in: yourself, or one that has a role in a context in which
- * you have one.
+ * Returns an identity. Where callers log in, you see only yourself and identities with a role in a
+ * context in which you have one.
  */
 export const getIdentity = (
   client: Client,
@@ -456,9 +454,9 @@ export const getIdentity = (
   read(client, "get_identity", "identity_id", { identity_id: identityId }, options);
 
 /**
- * Lists identities in the order of their numbers. Where callers log in: yourself, and those that
- * have a role in a context in which you have one. A page may hold fewer than asked for and still
- * have a next.
+ * Lists identities by number. Where callers log in, you see only yourself and identities with a
+ * role in a context in which you have one. A page may have fewer identities than `limit` although
+ * more follow.
  */
 export const listIdentities = (
   client: Client,
@@ -467,8 +465,8 @@ export const listIdentities = (
   read(client, "list_identities", "identities", {}, options);
 
 /**
- * Deletes an identity with its tokens: whoever has shown one is logged out. Its number is never
- * given again. Gives true.
+ * Deletes an identity with its tokens, and logs out everybody who uses one of them. Its number is
+ * never reused. Returns true.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -480,15 +478,15 @@ export const deleteIdentity = (
 ): Promise<boolean> =>
   change(client, "delete_identity", "boolean", { identity_id: identityId }, options);
 
-/** Tells who makes the call, and what it may do. */
+/** Returns the caller and its rights. */
 export const whoami = (client: Client, options?: CallOptions): Promise<Who> =>
   read(client, "whoami", "operator", {}, options);
 
 /**
- * Gives a nonce to sign, with which `authenticate` logs in: `hero:{host}:{random}:{expiry}`. It is
- * good for one login within five minutes, with this public key, under the name by which the server
- * was reached. Look whether that is the one that you meant before you sign. The answer is the same
- * whether or not there is an identity with this key.
+ * Returns a nonce to sign for `authenticate`: `hero:{host}:{random}:{expiry}`. It is valid for one
+ * login within five minutes, with this public key, under the host name by which the server was
+ * reached. Check that name before you sign. The answer is the same whether or not an identity has
+ * this key.
  */
 export const fetchNonce = (
   client: Client,
@@ -498,10 +496,10 @@ export const fetchNonce = (
   read(client, "fetch_nonce", "string", { pubkey }, options);
 
 /**
- * Logs in by a nonce that was signed, as an Ethereum personal message. Gives a token, which goes
- * into `Authorization: Bearer …`. On a WebSocket where callers have to log in, the connection is
- * that identity from then on. The token ends by itself; of one identity at most 50 of these last,
- * of which the first to end gives way.
+ * Logs in with a nonce that is signed as an Ethereum personal message. Returns a token for
+ * `Authorization: Bearer …`. On a WebSocket where callers have to log in, the connection has that
+ * identity from then on. The token expires. An identity has at most 50 tokens of this kind; a
+ * further login replaces the one that expires first.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -516,10 +514,10 @@ export const authenticate = (
   change(client, "authenticate", "identity_id", { pubkey, signature, nonce }, options);
 
 /**
- * Makes a token of an identity. Its `secret` is told only now: it goes into `Authorization: Bearer
- * …`. An identity may make tokens of its own, 100 at once and one a second from then on: they end
- * with that by which it has logged in, when it expires or is revoked, at the latest. The operator
- * makes those of all. There are at most 100 of one identity.
+ * Creates a token for an identity. Its `secret` is shown only once: it goes into `Authorization:
+ * Bearer …`. An identity may create tokens of its own, 100 at once and then one per second. They
+ * end at the latest when the token by which it has logged in expires or is revoked. The operator
+ * may create tokens for all. An identity has at most 100 of them.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -532,12 +530,12 @@ export const createToken = (
   change(client, "create_token", "token_id", { identity_id: identityId }, options);
 
 /**
- * Has the connection go on with this token: a new one, before that by which it has logged in ends.
- * On a WebSocket where callers have to log in, the connection is from then on whoever the token
- * stands for, as after `authenticate`: what it waits for and follows goes on as far as that one
- * may, and ends with an error (1004) where it may not. A token that is none changes nothing. Over
- * HTTP each request has its own token, so there, and where nobody has to log in, this only tells
- * whose token it is.
+ * Switches the connection to this token, for example before the token by which it has logged in
+ * expires. On a WebSocket where callers have to log in, the connection has the identity of the
+ * token from then on, as after `authenticate`. Its waits and subscriptions continue if that
+ * identity is allowed to make them, and end with an error (1004) otherwise. An invalid token
+ * changes nothing. Over HTTP each request has its own token, so there, and where nobody has to log
+ * in, the call only returns the identity of the token.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -549,7 +547,7 @@ export const presentToken = (
 ): Promise<Presented> =>
   change(client, "present_token", "identity_id", { token }, options);
 
-/** Lists the tokens of an identity that have not ended, the oldest first. */
+/** Lists the tokens of an identity that have not ended, oldest first. */
 export const listTokens = (
   client: Client,
   identityId: number,
@@ -558,8 +556,8 @@ export const listTokens = (
   read(client, "list_tokens", "map", { identity_id: identityId }, options);
 
 /**
- * Revokes a token: whoever has shown it is logged out at once, also on connections that are open.
- * Gives true. An identity may revoke tokens of its own, the operator all.
+ * Revokes a token, and logs out everybody who uses it at once, also on open connections. Returns
+ * true. An identity may revoke its own tokens, the operator all.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -572,8 +570,8 @@ export const revokeToken = (
   change(client, "revoke_token", "boolean", { token_id: tokenId }, options);
 
 /**
- * Makes a context: a tenant with a database, jobs, objects and files of its own. It takes calls at
- * once, and those of other servers within a second.
+ * Creates a context: a tenant with its own database, jobs, objects and files. This server accepts
+ * calls for it at once, other servers within a second.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -585,9 +583,9 @@ export const createContext = (
   change(client, "create_context", "context_id", {}, options);
 
 /**
- * Changes a context. What is not given stays. Limits are the operator's to set; 0 takes one away.
- * It holds at once on this server, and within a second on others. Roles are changed by `grant` and
- * `revoke`.
+ * Changes a context. Fields that are not given stay as they are. Limits are the operator's to set;
+ * 0 takes one away. It holds at once on this server, and within a second on others. Roles are
+ * changed by `grant` and `revoke`.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -598,17 +596,14 @@ export const updateContext = (
 ): Promise<Context> =>
   change(client, "update_context", "context_id", {}, options);
 
-/** Gives a context: who may do what in it, and what may be used there. */
+/** Returns a context with its roles and limits. */
 export const getContext = (
   client: Client,
   options?: GetContextOptions & CallOptions,
 ): Promise<Context> =>
   read(client, "get_context", "context_id", {}, options);
 
-/**
- * Lists contexts in the order of their numbers: those in which the caller has a role, or all for
- * the operator.
- */
+/** Lists contexts by number: those in which the caller has a role, or all for the operator. */
 export const listContexts = (
   client: Client,
   options?: ListContextsOptions & CallOptions,
@@ -616,8 +611,8 @@ export const listContexts = (
   read(client, "list_contexts", "contexts", {}, options);
 
 /**
- * Deletes a context with everything in it, for good. Its number is never given again. Gives true:
- * it takes no calls from then on, and what it holds goes in the background.
+ * Deletes a context with everything in it, for good. Its number is never reused. Returns true. From
+ * then on the context accepts no calls; its data is deleted in the background.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -630,8 +625,8 @@ export const deleteContext = (
   change(client, "delete_context", "boolean", { context_id: contextId }, options);
 
 /**
- * Gives an identity a role in a context. Gives who may do what there now. It holds at once on this
- * server, and within half a second on others.
+ * Gives an identity a role in a context. Returns the context with its roles. The change applies at
+ * once on this server, and within half a second on others.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -645,8 +640,8 @@ export const grant = (
   change(client, "grant", "context_id", { identity_id: identityId, role }, options);
 
 /**
- * Takes a role in a context from an identity. Gives who may do what there now. It holds at once on
- * this server, and within half a second on others.
+ * Takes a role in a context from an identity. Returns the context with its roles. The change
+ * applies at once on this server, and within half a second on others.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -660,8 +655,9 @@ export const revoke = (
   change(client, "revoke", "context_id", { identity_id: identityId, role }, options);
 
 /**
- * Makes a runner: it runs the jobs of its script type whose `group` is `runner{runner_id}`. A local
- * one is a pool of the context; the jobs of another one are sent as messages to its address.
+ * Creates a runner, which runs the jobs of its script type whose `group` is `runner{runner_id}`. A
+ * local runner is a pool of the context. The jobs of any other runner are sent as messages to its
+ * address.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -674,7 +670,7 @@ export const createRunner = (
   change(client, "create_runner", "runner_id", { script_type: scriptType }, options);
 
 /**
- * Changes a runner: what is given takes the place of what was there.
+ * Changes a runner. Each given field replaces its old value.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -686,7 +682,7 @@ export const updateRunner = (
 ): Promise<Runner> =>
   change(client, "update_runner", "runner_id", { runner_id: runnerId }, options);
 
-/** Gives a runner. */
+/** Returns a runner. */
 export const getRunner = (
   client: Client,
   runnerId: number,
@@ -694,7 +690,7 @@ export const getRunner = (
 ): Promise<Runner> =>
   read(client, "get_runner", "runner_id", { runner_id: runnerId }, options);
 
-/** Lists runners in the order of their numbers. */
+/** Lists runners by number. */
 export const listRunners = (
   client: Client,
   options?: ListRunnersOptions & CallOptions,
@@ -702,7 +698,7 @@ export const listRunners = (
   read(client, "list_runners", "runners", {}, options);
 
 /**
- * Deletes a runner. Its jobs stay in their queue, and its number is never given again. Gives true.
+ * Deletes a runner. Its jobs stay in their queue, and its number is never reused. Returns true.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -715,9 +711,9 @@ export const deleteRunner = (
   change(client, "delete_runner", "boolean", { runner_id: runnerId }, options);
 
 /**
- * Sends a message: it is stored and brought to the other side in the background, and its status
- * says what became of it. Jobs of a message run at the other side, and for each a message of type
- * `result` comes back.
+ * Sends a message: the server stores it and delivers it in the background. The status of the
+ * message shows its progress. Jobs of a message run at the other side, which sends back a message
+ * of type `result` for each.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -729,8 +725,8 @@ export const sendMessage = (
   change(client, "send_message", "caller_id", {}, options);
 
 /**
- * Asks who is at an address: the way there, the key of the node that answers, its clock, and how
- * long the answer took. Nothing is stored of it, and where nobody answers `error` says why.
+ * Pings the node at an address. Returns the route, the key of the node that answers, its clock, and
+ * the time that the answer took. Nothing is stored. If nobody answers, `error` says why.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -742,7 +738,7 @@ export const pingNode = (
 ): Promise<Pong> =>
   change(client, "ping_node", "route", { address }, options);
 
-/** Gives a message. */
+/** Returns a message. */
 export const getMessage = (
   client: Client,
   callerId: number,
@@ -752,9 +748,9 @@ export const getMessage = (
   read(client, "get_message", "caller_id", { caller_id: callerId, message_id: messageId }, options);
 
 /**
- * Lists messages that came and were not fetched, or that are to go out, those that are taken first
- * first; or those of a status. A page can have fewer messages than asked for, or none, and still
- * not be the last: that one has no `next_cursor`.
+ * Lists received messages that were not fetched, or messages to be sent, in the order in which they
+ * are taken; or messages of one status. A page may have fewer messages than `limit`, or none,
+ * although more follow: only the last page has no `next_cursor`.
  */
 export const listMessages = (
   client: Client,
@@ -763,8 +759,8 @@ export const listMessages = (
   read(client, "list_messages", "messages", {}, options);
 
 /**
- * Notes that the owner of a message that came has it: it is not listed any more. Gives the message.
- * One that is to go out the other side acknowledges.
+ * Acknowledges a received message for its owner: it is no longer listed. Returns the message. The
+ * other side acknowledges messages that are sent.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -778,7 +774,7 @@ export const acknowledgeMessage = (
   change(client, "acknowledge_message", "caller_id", { caller_id: callerId, message_id: messageId }, options);
 
 /**
- * Deletes a message whose result nobody awaits. Gives true.
+ * Deletes a message whose result nobody awaits. Returns true.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -792,9 +788,9 @@ export const deleteMessage = (
   change(client, "delete_message", "boolean", { caller_id: callerId, message_id: messageId }, options);
 
 /**
- * Lists the live actors, with what each may do and how it is confined. Actors of other programs
- * that say that they live are among them. Behind them come the script types of which this server
- * was to offer actors and cannot, each with why (`unavailable`).
+ * Lists the live actors, with their capabilities and their confinement. The list includes actors of
+ * other programs that send heartbeats. After them come the script types for which this server
+ * should have actors and cannot, each with the reason (`unavailable`).
  */
 export const listActors = (
   client: Client,
@@ -803,8 +799,8 @@ export const listActors = (
   read(client, "list_actors", "map", {}, options);
 
 /**
- * Lists the functions that scripts have besides those of their language, with what each takes and
- * gives, and an example.
+ * Lists the functions that scripts have besides those of their language, with parameters, result
+ * and an example.
  */
 export const listFunctions = (
   client: Client,
@@ -813,10 +809,10 @@ export const listFunctions = (
   read(client, "list_functions", "map", {}, options);
 
 /**
- * Compiles a script without running it, and says what is wrong with it, and where, unknown
- * functions included. It is compiled in a confined process, as the scripts of jobs are. Nothing is
- * found in scripts that are not Rhai or HeroScript, or for whose type this server has no pool, and
- * where compiling takes longer than 5 s.
+ * Compiles a script without running it, and reports an error with its location. Unknown functions
+ * are errors, too. A confined process compiles it, as for jobs. No error is found if the script is
+ * neither Rhai nor HeroScript, if this server has no pool for its type, or if compiling takes
+ * longer than 5 s.
  */
 export const checkScript = (
   client: Client,
@@ -825,7 +821,7 @@ export const checkScript = (
 ): Promise<ScriptCheck> =>
   read(client, "check_script", "object", { script }, options);
 
-/** Lists the work queues, with how many jobs wait in each and how many actors take from it. */
+/** Lists the work queues, each with its number of waiting jobs and of actors. */
 export const listQueues = (
   client: Client,
   options?: ListQueuesOptions & CallOptions,
@@ -833,9 +829,9 @@ export const listQueues = (
   read(client, "list_queues", "map", {}, options);
 
 /**
- * Has nothing taken from one queue, in any priority, until it is resumed. Gives true. Running jobs
- * go on, and new ones wait. The queue of a type is not that of its groups and instances: each is
- * paused by itself.
+ * Pauses a queue, in all priorities, until it is resumed. Returns true. Running jobs continue, and
+ * new ones wait. The queue of a type is not that of its groups and instances: each is paused by
+ * itself.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -848,8 +844,8 @@ export const pauseQueue = (
   change(client, "pause_queue", "boolean", { script_type: scriptType }, options);
 
 /**
- * Has a paused queue served again, at once. Gives true, also if it was not paused; a type that
- * nobody knows is refused.
+ * Resumes a paused queue at once. Returns true, even if the queue was not paused. An unknown type
+ * is refused.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.
@@ -861,18 +857,18 @@ export const resumeQueue = (
 ): Promise<boolean> =>
   change(client, "resume_queue", "boolean", { script_type: scriptType }, options);
 
-/** Tells what this server is, what it serves, how its store is and which limits hold. */
+/** Describes this server, its contexts and pools, the state of its store, and its limits. */
 export const serverInfo = (client: Client, options?: CallOptions): Promise<ServerDetails> =>
   read(client, "server_info", "name", {}, options);
 
 /**
- * Answers `pong`. Keeps a connection alive where WebSocket pings cannot be sent, and measures the
- * way.
+ * Answers `pong`. This keeps a connection alive where WebSocket pings cannot be sent, and measures
+ * the round trip.
  */
 export const ping = (client: Client, options?: CallOptions): Promise<string> =>
   read(client, "ping", "string", {}, options);
 
-/** Follows a job to its end. Without a cursor the first item is the present state. */
+/** Follows a job to its end. Without a cursor, the first item is the current state. */
 export const followJob = (
   client: Client,
   jobId: string,
@@ -881,10 +877,10 @@ export const followJob = (
   follow(client, "subscribe_job", "unsubscribe_job", { job_id: jobId }, options);
 
 /**
- * Follows a flow to its end. The first item is where it is, then comes one for each change of a
- * job, then its end, and `ended` last. With a cursor the changes after it come first. One without a
- * `job` says where the flow is now, also where changes of jobs were lost because the subscriber
- * reads too slowly.
+ * Follows a flow to its end. The first item is the current state of the flow. Then follow one item
+ * for each change of a job, the end of the flow, and `ended`. With a cursor, the changes after it
+ * come first. An item without a `job` is the current state of the flow; it also stands for changes
+ * of jobs that were lost because the subscriber reads too slowly.
  */
 export const followFlow = (
   client: Client,
@@ -894,8 +890,8 @@ export const followFlow = (
   follow(client, "subscribe_flow", "unsubscribe_flow", { flow_id: flowId }, options);
 
 /**
- * Follows every change of the jobs that fit a filter, from now on or from a cursor. Without a
- * cursor the first item says where it begins.
+ * Follows every change of the jobs that match a filter, from now on or from a cursor. Without a
+ * cursor, the first item has the cursor where the subscription begins.
  */
 export const followEvents = (
   client: Client,
@@ -904,8 +900,8 @@ export const followEvents = (
   follow(client, "subscribe_events", "unsubscribe_events", {}, options);
 
 /**
- * Follows the log of a job, from its first line or from a cursor. Ends when the job has ended and
- * its last line was sent.
+ * Follows the log of a job, from its first line or from a cursor. The subscription ends when the
+ * job has ended and its last line was sent.
  */
 export const followLogs = (
   client: Client,
@@ -915,9 +911,9 @@ export const followLogs = (
   follow(client, "subscribe_logs", "unsubscribe_logs", { job_id: jobId }, options);
 
 /**
- * Has this server take no jobs any more and end when those that run here have ended, for a restart
- * that disturbs nobody. `/readyz` says 503 from now on. What is created meanwhile waits for other
- * servers, or for this one to come back; calls are answered until the end.
+ * Stops taking jobs, and ends this server when the running ones have ended, for a restart that
+ * disturbs nobody. From then on `/readyz` answers 503. New jobs wait for other servers, or for this
+ * one to come back. Calls are answered until the end.
  *
  * The client does not repeat this call if the connection ends before the answer: see {@link
  * OutcomeUnknown}.

@@ -1,7 +1,7 @@
 // Generated from openrpc.json by clients/generate (`make clients`). Do not edit.
 
 /**
- * Where a job is in its life.
+ * The status of a job.
  *
  * - `created`: Stored, and waits for `start_job`.
  *
@@ -30,11 +30,11 @@ export type JobStatus =
 export interface JobResult {
   /** The job. */
   job_id: string;
-  /** Always `finished`: a job that ended badly is a JSON-RPC error. */
+  /** Always `finished`: a job that ended in error is a JSON-RPC error. */
   status: "finished";
   /** The output, exactly as stored in Redis. */
   output: string;
-  /** The output as JSON, where the engine gave a structured value (always for Rhai). */
+  /** The output as JSON, if the engine returned a structured value (always for Rhai). */
   value?: unknown;
   /** The number of the attempt that finished, from 1. */
   attempt: number;
@@ -45,22 +45,22 @@ export interface JobResult {
   usage?: Usage;
 }
 
-/** What an attempt used. */
+/** The resources that an attempt used. */
 export interface Usage {
   /** Script operations. */
   operations: number;
-  /** The most memory the script held at once, or one process of a command that it ran, in bytes. */
+  /** The peak memory of the script, or of one process of a command that it ran, in bytes. */
   peak_memory: number;
   /** How long the script ran, in milliseconds. */
   run_ms: number;
   /**
-   * How much processor time it took, with its commands, in microseconds; 0 where that is not known,
-   * as of a script whose engine was killed. By default 0.
+   * The processor time of the script and its commands, in microseconds; 0 if it is not known, for
+   * example because the engine was killed. By default 0.
    */
   cpu_us: number;
 }
 
-/** Everything that is known of a job. What was never set is left out. */
+/** Everything that is known about a job. Fields that were never set are left out. */
 export interface Job {
   /** The job's id. */
   job_id: string;
@@ -71,13 +71,13 @@ export interface Job {
   labels?: Record<string, string>;
   /** The context it belongs to. */
   context_id: number;
-  /** Who created it. */
+  /** The caller that created it. */
   caller_id?: string;
-  /** Which kind of actor runs it. */
+  /** The script type, whose actors run it. */
   script_type?: string;
   /** The script. */
   script: string;
-  /** What the script sees as `args`. */
+  /** The value of `args` in the script. */
   args?: unknown;
   /** Only actors of this group run it. */
   group?: string;
@@ -87,34 +87,33 @@ export interface Job {
   worker_id?: string;
   /** 0 urgent, 1 normal, 2 low. */
   priority: number;
-  /** The most seconds one attempt may take. */
+  /** The time limit of one attempt in seconds. */
   timeout?: number;
   /** Extra attempts after an error or a timeout. */
   retries: number;
-  /** Whether it may run beside other jobs of its actor. */
+  /** Whether the job may run at the same time as others of its actor. */
   concurrent: boolean;
   /**
-   * Its environment variables; the values are shown as `***`, but for those that `HERO_PLAIN`
-   * names.
+   * Its environment variables; the values are shown as `***`, except those that `HERO_PLAIN` names.
    */
   env_vars?: Record<string, string>;
   /** Jobs that must finish first. */
   prerequisites?: string[];
   /** Jobs that were named as waiting for this one when it was created. */
   dependents?: string[];
-  /** The job whose child it is. */
+  /** The parent job. */
   parent_id?: string;
-  /** The job that must end first, with all its descendants. */
+  /** The job that must end first, together with all its descendants. */
   predecessor_id?: string;
-  /** Not before this time. */
+  /** The job does not run before this time. */
   run_at?: string;
-  /** Where its log file is, below the log directory. */
+  /** The path of its log file, relative to the log directory. */
   log_path?: string;
-  /** An identifier of the client's own. */
+  /** An identifier chosen by the client. */
   client_rpc_id?: string;
   /** How many attempts have begun. */
   attempt: number;
-  /** How often an engine or actor died under it. */
+  /** How often its engine or actor died while it ran. */
   crashes: number;
   /** The actor that runs it or ran it last. */
   actor?: string;
@@ -137,22 +136,25 @@ export interface Job {
   usage?: Usage;
   /** Its attempts, the newest 17 at most: only `get_job` has them. */
   attempts?: Attempt[];
-  /** In a list: what is cut or left out here because it is long. `get_job` gives all of it. */
+  /**
+   * In a list: the fields that are cut or left out because they are long. `get_job` returns them in
+   * full.
+   */
   truncated?: string[];
 }
 
-/** How far a running script says it is. */
+/** The progress that a running script reports. */
 export interface Progress {
   /** A number of the script's choice, usually percent. */
   value: number;
-  /** What it is doing. By default "". */
+  /** The current step, in words. By default "". */
   text: string;
 }
 
-/** How and where a job went wrong. */
+/** The error of a job, and its place in the script. */
 export interface JobError {
   kind: ErrorKind;
-  /** What happened, in words. */
+  /** The error message. */
   message: string;
   /** The line of the script, from 1. */
   line?: number;
@@ -162,14 +164,14 @@ export interface JobError {
   stack?: string[];
   limit?: ScriptLimit;
   /**
-   * What the script threw, unless that was a text, nothing, or more than 64 KB of JSON. If it is a
-   * map with a text `message`, that is the message.
+   * The value that the script threw, unless that was a string, nothing, or more than 64 KB of JSON.
+   * If it is a map with a string `message`, that is the message.
    */
   data?: unknown;
 }
 
 /**
- * Why a job ended badly.
+ * The kind of the error of a job.
  *
  * - `script`: The script is wrong or threw an error.
  *
@@ -181,10 +183,9 @@ export interface JobError {
  *
  * - `crashed`: Its engine or its actor died, three times.
  *
- * - `prerequisite`: A job it waited for ended badly.
+ * - `prerequisite`: A job that it waited for ended in error.
  *
- * - `unavailable`: It can't be run here as it stands: a bad field, or an engine that does not
- * start.
+ * - `unavailable`: It cannot run here: it has a bad field, or its engine does not start.
  */
 export type ErrorKind =
   | "script"
@@ -230,25 +231,25 @@ export interface Attempt {
 export interface LogPage {
   /** The lines. */
   lines: LogLine[];
-  /** Where to go on reading, now or later. */
+  /** The cursor for the lines that follow, now or later. */
   next_cursor?: string;
-  /** Whether the job has ended and nothing follows. */
+  /** Whether the job has ended and no lines follow. */
   ended: boolean;
 }
 
 /** One line that a job logged. */
 export interface LogLine {
-  /** Where to go on reading after this line. */
+  /** The cursor for the lines after this one. */
   cursor: string;
   /** When it was logged; absent in lines of foreign log files. */
   time?: string;
   level: LogLevel;
-  /** What was logged. */
+  /** The text of the line. */
   text: string;
 }
 
 /**
- * How serious a log line is.
+ * The level of a log line.
  *
  * - `debug`: `debug(…)` of a script.
  *
@@ -265,22 +266,22 @@ export interface JobPage {
   /** The jobs. */
   jobs: Job[];
   /**
-   * Where the next page begins; absent on the last. A page may hold fewer jobs than asked for and
-   * still have a next.
+   * The cursor of the next page; absent on the last. A page may have fewer jobs than `limit`
+   * although more follow.
    */
   next_cursor?: string;
 }
 
 /**
- * Why a job has not ended, or how it did, with what is known of it. It is gathered from several
- * places, not of one moment.
+ * Why a job has not ended, or how it ended, with the known facts. They are read one after another,
+ * so they are not of one moment.
  */
 export interface Explanation {
   /** The job. */
   job_id: string;
   status: JobStatus;
   reason: Reason;
-  /** The same for people. */
+  /** The reason as a sentence. */
   message: string;
   /** The jobs it waits for. */
   waiting_for?: WaitsFor[];
@@ -290,33 +291,33 @@ export interface Explanation {
   queue?: string;
   /** How many jobs wait in that queue. */
   depth?: number;
-  /** Its place there; 1 is taken next. Absent far back, and where callers take turns. */
+  /** Its position in that queue; 1 is taken next. Absent far back, and where callers take turns. */
   position?: number;
   /** How many live actors take from that queue, without those whose server drains. */
   actors?: number;
   /** How many jobs run in its context, without those of runners elsewhere. */
   running?: number;
-  /** How many may. */
+  /** How many jobs may run in its context. */
   max_running?: number;
   progress?: Progress;
-  /** Its attempts, with the one that runs or ran last. */
+  /** Its attempts, including the one that runs or ran last. */
   attempts?: Attempt[];
 }
 
 /**
- * Why a job does not run now, in a word.
+ * Why a job is not running, as a word.
  *
  * - `not_started`: Nobody has started it.
  *
  * - `due_later`: It is to run later.
  *
- * - `waiting_for_retry`: An attempt failed, and the next one has its time.
+ * - `waiting_for_retry`: An attempt failed, and the next one is due later.
  *
  * - `waiting_for_prerequisites`: Other jobs must finish first.
  *
  * - `waiting_for_parent`: The script of its parent must return first.
  *
- * - `waiting_for_predecessor`: Its predecessor and all descendants of that must end first.
+ * - `waiting_for_predecessor`: Its predecessor and all its descendants must end first.
  *
  * - `paused`: Its queue is paused.
  *
@@ -324,15 +325,15 @@ export interface Explanation {
  *
  * - `no_live_actor`: No live actor takes from its queue.
  *
- * - `draining`: All actors that take from its queue take no more jobs, because they end, or their
- * server does.
+ * - `draining`: The actors that take from its queue take no more jobs, because they or their
+ * servers are ending.
  *
- * - `at_concurrency_cap`: As many jobs run in its context as may.
+ * - `at_concurrency_cap`: Its context runs its maximum number of jobs.
  *
  * - `all_actors_busy`: The actors that take from its queue have other jobs.
  *
- * - `waiting_for_actor`: Actors take from its queue, but nothing runs in its context: one takes it
- * now, or all have ended just now.
+ * - `waiting_for_actor`: Its queue has actors, but nothing runs in its context: an actor is about
+ * to take the job, or all have just ended.
  *
  * - `in_no_queue`: It is in no queue: an actor may just have taken it.
  *
@@ -366,15 +367,15 @@ export interface WaitsFor {
 }
 
 /**
- * What becomes of the other jobs when one ends in error.
+ * How a flow treats its other jobs when one ends in error.
  *
  * - `stop`: They are stopped.
  *
- * - `continue`: Those that do not wait for it go on.
+ * - `continue`: Those that do not wait for it continue.
  */
 export type FlowOnFailure = "stop" | "continue";
 
-/** Everything that is known of a flow. */
+/** Everything that is known about a flow. */
 export interface Flow {
   /** Its number. */
   flow_id: number;
@@ -383,21 +384,21 @@ export interface Flow {
   name?: string;
   /** The context it belongs to. */
   context_id: number;
-  /** Who created it. */
+  /** The caller that created it. */
   caller_id: string;
   /**
-   * What becomes of the other jobs when one ends in error. `stop`: They are stopped. `continue`:
-   * Those that do not wait for it go on.
+   * How a flow treats its other jobs when one ends in error. `stop`: They are stopped. `continue`:
+   * Those that do not wait for it continue.
    */
   on_failure: FlowOnFailure;
   /**
-   * What its jobs share as `env`; the values are shown as `***`, but for those that `HERO_PLAIN`
-   * names.
+   * The environment variables of all its jobs; the values are shown as `***`, except those that
+   * `HERO_PLAIN` names.
    */
   env_vars?: Record<string, string>;
   /** Whether somebody asked to stop it. By default false. */
   stop_requested: boolean;
-  /** When it was made, to the second. */
+  /** When it was created, to the second. */
   created_at: string;
   /** When it last changed, to the second. */
   updated_at: string;
@@ -405,16 +406,16 @@ export interface Flow {
   started_at?: string;
   /** When its last job ended. */
   finished_at?: string;
-  /** Its jobs. Each stands behind those that it waits for. */
+  /** Its jobs, each after those that it waits for. */
   jobs: FlowJob[];
   /**
-   * What its jobs gave, by their names, once it has ended: the outputs of those that finished,
-   * exactly as stored.
+   * The results of its jobs by name, once it has ended: the outputs of the finished jobs, exactly
+   * as stored.
    */
   result: Record<string, string>;
   /**
-   * Whether outputs are missing from `result`: those of more than 64 KB, and all behind the first
-   * megabyte. `get_result` gives each. By default false.
+   * Whether outputs are missing from `result`: those of more than 64 KB, and all after the first
+   * megabyte. `get_result` returns each. By default false.
    */
   truncated: boolean;
   /** Its jobs as a graph, in the language of Mermaid. */
@@ -422,11 +423,11 @@ export interface Flow {
 }
 
 /**
- * Where a flow is in its life: the words of the coordinator's specification.
+ * The status of a flow, in the words of the coordinator's specification.
  *
- * - `dispatched`: It is made, or started, and none of its jobs has begun.
+ * - `dispatched`: It is created or started, and none of its jobs has begun.
  *
- * - `waiting_for_prerequisites`: It is started, and waits for jobs that are none of its own.
+ * - `waiting_for_prerequisites`: It is started, and waits for jobs outside the flow.
  *
  * - `started`: One of its jobs has begun.
  *
@@ -445,14 +446,14 @@ export type FlowStatus =
 export interface FlowJob {
   /** Its name in the flow. */
   name: string;
-  /** Its id, by which it is a job like any other. */
+  /** The id of the job, as methods of jobs take it. */
   job_id: string;
   /** Its number: `n` of `job:{caller}:{n}`. */
   number: number;
   status?: JobStatus;
   /** The names of the jobs of the flow that it waits for. */
   depends_on?: string[];
-  /** Which kind of actor runs it. */
+  /** The script type, whose actors run it. */
   script_type: string;
   /** The number of the runner that runs it. */
   runner?: number;
@@ -465,11 +466,11 @@ export interface FlowJob {
   error?: JobError;
 }
 
-/** Flows, the newest first. */
+/** Flows, newest first. */
 export interface FlowPage {
   /** The flows. */
   flows: FlowSummary[];
-  /** Where the next page begins, if there are more. */
+  /** The cursor of the next page, if there are more. */
   next_cursor?: string;
 }
 
@@ -480,7 +481,7 @@ export interface FlowSummary {
   status: FlowStatus;
   /** The name its creator gave it. */
   name?: string;
-  /** Who created it. */
+  /** The caller that created it. */
   caller_id: string;
   /** How many jobs it has. */
   jobs: number;
@@ -490,7 +491,7 @@ export interface FlowSummary {
   failed: number;
   /** Whether somebody asked to stop it. By default false. */
   stop_requested: boolean;
-  /** When it was made, to the second. */
+  /** When it was created, to the second. */
   created_at: string;
   /** When its first job began. */
   started_at?: string;
@@ -498,92 +499,95 @@ export interface FlowSummary {
   finished_at?: string;
 }
 
-/** A schedule: what was asked for, and how far it has come. */
+/** A schedule and its progress. */
 export interface Schedule {
   /**
-   * Its id. Its jobs carry it as the label `schedule`, and the time they were due at as the label
-   * `slot`.
+   * Its id. Its jobs have it in the label `schedule`, and the time at which they were due in the
+   * label `slot`.
    */
   schedule_id: string;
-  /** A name for people. */
+  /** A display name. */
   name?: string;
   /** When it runs, as a cron pattern. */
   cron?: string;
   /** Seconds from one run to the next. */
   every?: number;
-  /** Where `cron` is read and times are shown. */
+  /** The time zone of `cron` and of the times shown. */
   time_zone: string;
   overlap: Overlap;
   missed: Missed;
-  /** The most jobs that `missed: all` makes up for at a time. */
+  /** The maximum number of jobs that `missed: all` creates at a time. */
   missed_limit: number;
-  /** No run is before this time. */
+  /** The earliest time of a run. */
   start_at?: string;
-  /** No run is after this time. */
+  /** The latest time of a run. */
   end_at?: string;
   /** When it was created. */
   created_at: string;
-  /** The next runs, five at most. None: it has come to its end, and is deleted in a while. */
+  /**
+   * The next runs, at most five. A schedule without next runs has ended, and is deleted in a while.
+   */
   next_runs: string[];
   /**
-   * Why its runs are left out until that has changed, if they are: its creator may not create jobs
-   * in the context any more.
+   * Why its runs are skipped for now: its creator may no longer create jobs in the context. Absent
+   * if they are not.
    */
   suspended?: string;
   /** When its last job was due. */
   last_run?: string;
   /** Its last job. */
   last_job?: string;
-  /** How many jobs it made. */
+  /** How many jobs it created. */
   runs: number;
-  /** How many runs were left out because the one before had not ended. */
+  /** How many runs were skipped because the previous one had not ended. */
   skipped_runs: number;
   /**
-   * How many runs were left out because no server ran, or because its creator might not create jobs
-   * then. At most 1000 are counted at a time.
+   * How many runs were skipped because no server ran, or because its creator was not allowed to
+   * create jobs. At most 1000 are counted at a time.
    */
   missed_runs: number;
   job: JobSpec;
 }
 
 /**
- * What a run does when the one before has not ended.
+ * How a run behaves if the previous one has not ended.
  *
- * - `skip`: It is left out and counted.
+ * - `skip`: It is skipped and counted.
  *
- * - `queue`: Its job waits for the end of the one before, and of all that one's descendants. At
- * most 100 wait; more are left out.
+ * - `queue`: Its job waits for the end of the previous one and of all its descendants. At most 100
+ * wait; further runs are skipped.
  *
- * - `allow`: Its job runs beside it.
+ * - `allow`: Its job runs at the same time.
  */
 export type Overlap = "skip" | "queue" | "allow";
 
 /**
- * What becomes of runs that were due while no server ran: of those that none has fired within 30
- * seconds, and with `skip` within 5.
+ * How runs are treated that were due while no server ran: those that no server fired within 30
+ * seconds, or with `skip` within 5.
  *
- * - `skip`: They are left out and counted.
+ * - `skip`: They are skipped and counted.
  *
  * - `once`: One job makes up for all of them.
  *
- * - `all`: Each gets its job, as far as `overlap` allows; of more than `missed_limit`, the newest.
+ * - `all`: Each gets its job, as far as `overlap` allows. Of more than `missed_limit`, only the
+ * newest do.
  */
 export type Missed = "skip" | "once" | "all";
 
 /**
- * What a job is to be. Only `script` is needed. The order of the fields is the order of positional
- * parameters: what is used most comes first.
+ * A job to create. Only `script` is required. The order of the fields is the order of positional
+ * parameters, most used first.
  */
 export interface JobSpec {
   /** The script to run. */
   script: string;
-  /** Which kind of actor runs it: `osis`, `sal`, or a configured type. By default "osis". */
-  script_type: string;
   /**
-   * What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other.
+   * The script type, whose actors run it: `osis`, `sal`, or a configured type. By default "osis".
    */
+  script_type: string;
+  /** The value of `args` in the script: any JSON, nested at most 100 deep. */
   args?: unknown;
-  /** The most seconds one attempt may take. 60 by default. */
+  /** The time limit of one attempt in seconds. 60 by default. */
   timeout?: number;
   /** Extra attempts after an error or a timeout. By default 0. */
   retries: number;
@@ -591,49 +595,51 @@ export interface JobSpec {
   retry_backoff?: number;
   /** 0 urgent, 1 normal, 2 low. By default 1. */
   priority: number;
-  /** A name for people. */
+  /** A display name. */
   name?: string;
-  /** Labels to find it by. */
+  /** Labels for finding the job. */
   labels?: Record<string, string>;
   /**
-   * What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for
-   * those of the variables that `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`.
+   * Environment variables: the value of `env` in the script. Their values are secrets, masked in
+   * logs and in `get_job`. The variable `HERO_PLAIN` names those whose values are not:
+   * `"HERO_PLAIN": "MODE,CUSTOMER"`.
    */
   env_vars?: Record<string, string>;
-  /** Not before this time (RFC 3339). */
+  /** The job does not run before this time (RFC 3339). */
   run_at?: string;
   /**
-   * The same key with the same parameters gives the same job again, for 24 hours. The client
-   * creates a key if none is given. With `null` the call has no key and is sent only once.
+   * A key for this request. For 24 hours, the same key with the same parameters returns the same
+   * job. The client creates a key if none is given. With `null` the call has no key and is sent
+   * only once.
    */
   idempotency_key?: string | null;
   /** Seconds to keep the job after its end. */
   retention?: number;
   /** Jobs that must finish first. */
   prerequisites?: string[];
-  /** The job whose child it is. */
+  /** The parent job. */
   parent_id?: string;
-  /** The job that must end first, with all its descendants. */
+  /** The job that must end first, together with all its descendants. */
   predecessor_id?: string;
   /** Only actors of this group may run it. */
   group?: string;
-  /** Only this actor may run it; without a group that of the group `default`. */
+  /** Only the actor with this number may run it, in the group `default` if no group is given. */
   instance?: number;
-  /** Whether it may run beside other jobs of its actor (`sal`). By default false. */
+  /** Whether the job may run at the same time as others of its actor (`sal`). By default false. */
   concurrent: boolean;
-  /** Where to write its log file, below the log directory; at most 8 parts between slashes. */
+  /** The path of its log file, relative to the log directory; at most 8 parts between slashes. */
   log_path?: string;
   /** The context it belongs to. By default 0. */
   context_id: number;
-  /** Who creates it; the session's identity by default, else `anonymous`. */
+  /** The caller that creates it: by default the identity of the session, else `anonymous`. */
   caller_id?: string;
   /** The worker of the dispatcher protocol; a number is the instance. */
   worker_id?: string;
-  /** Jobs that wait for this one. */
+  /** Jobs that wait for this job. */
   dependents?: string[];
-  /** An identifier of the client's own, kept as it is. */
+  /** An identifier chosen by the client, stored unchanged. */
   client_rpc_id?: string;
-  /** The id the job shall have; a new one by default. */
+  /** The id of the job; a new one by default. */
   job_id?: string;
 }
 
@@ -641,7 +647,7 @@ export interface JobSpec {
 export interface SchedulePage {
   /** The schedules. */
   schedules: Schedule[];
-  /** Where the next page begins; absent on the last. */
+  /** The cursor of the next page; absent on the last. */
   next_cursor?: string;
 }
 
@@ -649,15 +655,14 @@ export interface SchedulePage {
 export interface ObjectPage {
   /** The objects, in order. */
   objects: unknown[];
-  /** Where to go on, as `cursor`; absent at the end. */
+  /** The `cursor` of the next page; absent on the last. */
   next_cursor?: string;
   /**
-   * The fields that were asked for and not looked up in an index: objects were read one after
-   * another and compared, at most 10,000 for one page, which therefore may be short although more
-   * follow.
+   * The fields of the filter that no index was used for. Objects were read one after another and
+   * compared, at most 10,000 for one page, so the page may be short although more follow.
    */
   compared?: string[];
-  /** How many objects were looked at. */
+  /** How many objects were read. */
   looked_at: number;
 }
 
@@ -669,50 +674,48 @@ export interface Collection {
   objects: number;
   /** Its indexes, by the names of their fields. */
   indexes: Index[];
-  /** Whether its objects have to fit a schema on this server. */
+  /** Whether this server has a schema for its objects. */
   typed: boolean;
 }
 
 /** An index of a collection. */
 export interface Index {
-  /**
-   * The field; `address.city` is a field of a field, and a dot in a name has a backslash before it.
-   */
+  /** The field. `address.city` names a nested field; a backslash escapes a dot in a name. */
   field: string;
-  /** Whether it has all objects. One that is being made is not used yet. */
+  /** Whether it has all objects. An index that is being built is not used yet. */
   ready: boolean;
 }
 
-/** Who may call and be granted rights. */
+/** A caller that can be granted rights. */
 export interface Identity {
   /** Its number. */
   identity_id: number;
   /** Its public key, if it has one. */
   pubkey?: string;
-  /** Where it can be reached. By default []. */
+  /** The addresses at which it can be reached. By default []. */
   address: string[];
-  /** When it was made, to the second. */
+  /** When it was created, to the second. */
   created_at: string;
   /** When it was last changed, to the second. */
   updated_at: string;
 }
 
-/** Identities in the order of their numbers. */
+/** Identities by number. */
 export interface IdentityPage {
   /** The identities. */
   identities: Identity[];
   /**
-   * Where the next page begins, if there are more. A page may hold fewer identities than asked for
-   * and still have a next.
+   * The cursor of the next page, if there are more. A page may have fewer identities than `limit`
+   * although more follow.
    */
   next_cursor?: string;
 }
 
-/** Who makes a call. */
+/** The caller and its rights. */
 export interface Who {
   /** Its identity, if it has logged in with one. */
   identity_id?: number;
-  /** Whether it is whoever runs the server, who may do everything. */
+  /** Whether the caller is the operator, who may do everything. */
   operator: boolean;
   /** The `caller_id` of jobs that it creates without naming one. */
   caller_id: string;
@@ -721,128 +724,129 @@ export interface Who {
 }
 
 /**
- * What an identity may do in a context.
+ * A role of an identity in a context.
  *
- * - `admin`: Everything in the context, and to grant rights in it.
+ * - `admin`: May do everything in the context, and grant rights in it.
  *
- * - `caller`: To create, start, stop and read its own jobs, and to use the objects.
+ * - `caller`: May create, start, stop and read its own jobs, and use the objects.
  *
- * - `reader`: To read everything.
+ * - `reader`: May read everything.
  *
- * - `executor`: To run what others have made: to read jobs and flows, and to start, stop and retry
- * them.
+ * - `executor`: May run the jobs and flows of others: read, start, stop and retry them.
  */
 export type Role = "admin" | "caller" | "reader" | "executor";
 
-/** Who has logged in. */
+/** A login. */
 export interface LoggedIn {
   /** Its identity. */
   identity_id: number;
-  /** What it shows from now on. It is told only now. */
+  /** The bearer token. Shown only once. */
   token: string;
-  /** When the token ends. */
+  /** When the token expires. */
   expires_at: string;
 }
 
-/** A token that was just made. */
+/** A newly created token. */
 export interface NewToken {
   /** Its public name. */
   token_id: string;
-  /** Whom it stands for. */
+  /** Its identity. */
   identity_id: number;
-  /** What it is for, in the words of whoever made it. */
+  /** Its purpose, in the words of its creator. */
   name?: string;
-  /** When it was made. */
+  /** When it was created. */
   created_at: string;
-  /** When it ends; never, if this is absent. */
+  /** When it expires; absent if it never does. */
   expires_at?: string;
-  /** What whoever has it shows. */
+  /** The bearer token. Shown only once. */
   secret: string;
 }
 
-/** Whom a token stands for. */
+/** The identity of a token. */
 export interface Presented {
   /** Its identity. */
   identity_id: number;
-  /** When the token ends, if it does. */
+  /** When the token expires, if it does. */
   expires_at?: string;
 }
 
-/** What is known of a token. Its secret is not: whoever made it was shown it once. */
+/** A token without its secret, which is shown only once, to its creator. */
 export interface Token {
   /** Its public name. */
   token_id: string;
-  /** Whom it stands for. */
+  /** Its identity. */
   identity_id: number;
-  /** What it is for, in the words of whoever made it. */
+  /** Its purpose, in the words of its creator. */
   name?: string;
-  /** When it was made. */
+  /** When it was created. */
   created_at: string;
-  /** When it ends; never, if this is absent. */
+  /** When it expires; absent if it never does. */
   expires_at?: string;
 }
 
-/** A context: who may do what in it, and what may be used there. */
+/** A context with its roles and limits. */
 export interface Context {
   /** Its number. */
   context_id: number;
-  /** Who may do everything in it. By default []. */
+  /** The identities that may do everything in it. By default []. */
   admins: number[];
-  /** Who may create jobs. By default []. */
+  /** The identities that may create jobs. By default []. */
   callers: number[];
-  /** Who may read everything. By default []. */
+  /** The identities that may read everything. By default []. */
   readers: number[];
-  /** Who may run jobs. By default []. */
+  /** The identities that may run jobs. By default []. */
   executors: number[];
-  /** When it was made, or rights were first granted in it, to the second. */
+  /** When it was created, or rights were first granted in it, to the second. */
   created_at?: string;
   /** When it was last changed, to the second. */
   updated_at?: string;
-  /** What it is for, in the words of whoever made it. */
+  /** Its purpose, in the words of its creator. */
   name?: string;
   limits: ContextLimits;
   status: ContextStatus;
 }
 
 /**
- * What may be used in a context. What is absent is not limited there; where the settings of a
- * server have a limit, too, the lower one holds.
+ * The limits of a context. An absent value sets no limit. If the settings of a server have a limit,
+ * too, the lower one applies.
  */
 export interface ContextLimits {
   /** How many jobs may be created in a second. */
   jobs_per_second?: number;
   /** How many jobs a queue may have. */
   queue_length?: number;
-  /** How many jobs run at once, on all servers together; those of runners elsewhere count there. */
+  /**
+   * How many jobs may run at once, on all servers together. Jobs of runners elsewhere count there.
+   */
   max_running?: number;
-  /** The most operations of a script. */
+  /** The maximum number of operations of a script. */
   script_operations?: number;
-  /** The longest that a job may use a processor, in seconds. */
+  /** The maximum processor time of a job, in seconds. */
   cpu_time?: number;
   /** How many bytes all objects may have together. */
   objects_quota?: number;
-  /** How many bytes the files may have that scripts write. */
+  /** How many bytes the files written by scripts may have. */
   files_quota?: number;
 }
 
 /**
- * Where a context is in its life.
+ * The status of a context.
  *
- * - `active`: It takes calls.
+ * - `active`: It accepts calls.
  *
- * - `deleting`: It is being deleted: it takes none any more.
+ * - `deleting`: It is being deleted, and accepts no calls.
  */
 export type ContextStatus = "active" | "deleting";
 
-/** Contexts in the order of their numbers. */
+/** Contexts by number. */
 export interface ContextPage {
   /** The contexts. */
   contexts: Context[];
-  /** Where the next page begins, if there are more. */
+  /** The cursor of the next page, if there are more. */
   next_cursor?: string;
 }
 
-/** Runs the jobs of its script type that are for its group, `runner{runner_id}`. */
+/** A runner, which runs the jobs of its script type in its group, `runner{runner_id}`. */
 export interface Runner {
   /** Its number. */
   runner_id: number;
@@ -850,67 +854,67 @@ export interface Runner {
   script_type: string;
   /** Whether it is a pool of this context; otherwise its jobs are sent to `address`. */
   local: boolean;
-  /** What it is called there and here, `runner{runner_id}` unless it was given. */
+  /** Its topic there and here; `runner{runner_id}` by default. */
   topic: string;
-  /** Where it is, if it is not local. */
+  /** Its address, if it is not local. */
   address?: string;
-  /** The key with which results of its jobs are signed. */
+  /** The key that signs the results of its jobs. */
   pubkey?: string;
   /** The context at the other side in which its jobs run. By default 0. */
   target_context: number;
-  /** What it is for, in the words of whoever made it. */
+  /** Its purpose, in the words of its creator. */
   name?: string;
-  /** When it was made, to the second. */
+  /** When it was created, to the second. */
   created_at: string;
   /** When it was last changed, to the second. */
   updated_at: string;
 }
 
-/** Runners in the order of their numbers. */
+/** Runners by number. */
 export interface RunnerPage {
   /** The runners. */
   runners: Runner[];
-  /** Where the next page begins, if there are more. */
+  /** The cursor of the next page, if there are more. */
   next_cursor?: string;
 }
 
 /** A message as it is stored. */
 export interface Message {
-  /** Who sent it; 0 is nobody. */
+  /** The sender; 0 is nobody. */
   caller_id: number;
   /** Its number. */
   message_id: number;
   /** The context that has it. By default 0. */
   context_id: number;
-  /** What it says. By default "". */
+  /** The text. By default "". */
   message: string;
   message_type: MessageType;
   message_format_type: MessageFormat;
-  /** The seconds that it may take in all. By default 0. */
+  /** The total seconds that it may take. By default 0. */
   timeout: number;
-  /** The seconds within which the other side has to have stored it. By default 0. */
+  /** The seconds within which the other side must store it. By default 0. */
   timeout_ack: number;
-  /** The seconds after that within which its result has to come, if it has jobs. By default 0. */
+  /** The seconds after that within which its result must arrive, if it has jobs. By default 0. */
   timeout_result: number;
   /**
-   * Its jobs, as the coordinator writes them; the values of `env_vars` are shown as `***`. By
-   * default [].
+   * Its jobs, in the form of the coordinator's specification; the values of `env_vars` are shown as
+   * `***`. By default [].
    */
   job: unknown[];
-  /** What happened to it. By default []. */
+  /** Its log. By default []. */
   logs: MessageLog[];
-  /** When it was made, to the second. */
+  /** When it was created, to the second. */
   created_at: string;
   /** When it was last changed, to the second. */
   updated_at: string;
   status: MessageStatus;
-  /** The context it is for. By default 0. */
+  /** The context that receives it. By default 0. */
   target_context: number;
-  /** What it is about at the other side: normally the topic of a runner. */
+  /** The topic at the other side, normally that of a runner. */
   topic?: string;
-  /** Where it goes. */
+  /** Its destination. */
   address?: string;
-  /** Who signed it, if that is known. */
+  /** The key that signed it, if that is known. */
   public_key?: string;
   /** The number of the message that it answers. */
   answers?: number;
@@ -919,20 +923,20 @@ export interface Message {
 }
 
 /**
- * What a message is.
+ * The type of a message.
  *
- * - `job`: Jobs that are to run at the other side.
+ * - `job`: Jobs to run at the other side.
  *
  * - `chat`: A line to somebody.
  *
  * - `mail`: A letter to somebody.
  *
- * - `result`: How a job ended that came by a message.
+ * - `result`: The end of a job that arrived in a message.
  */
 export type MessageType = "job" | "chat" | "mail" | "result";
 
 /**
- * What a message is written in.
+ * The format of a message.
  *
  * - `html`: HTML.
  *
@@ -944,62 +948,62 @@ export type MessageFormat = "html" | "text" | "md";
 
 /** A line of the log of a message. */
 export interface MessageLog {
-  /** When that was, in seconds since 1970. */
+  /** When it was logged, in seconds since 1970. */
   time: number;
-  /** What happened. */
+  /** The text of the line. */
   text: string;
 }
 
 /**
- * Where a message is in its life.
+ * The status of a message.
  *
- * - `dispatched`: It is to go out, or came and was not fetched.
+ * - `dispatched`: It is to be sent, or was received and not fetched.
  *
  * - `acknowledged`: The other side has stored it, or its owner has it.
  *
  * - `error`: It did not arrive, or no result came in time.
  *
- * - `processed`: Its result is there.
+ * - `processed`: Its result has arrived.
  */
 export type MessageStatus = "dispatched" | "acknowledged" | "error" | "processed";
 
-/** What came of a ping. */
+/** The result of a ping. */
 export interface Pong {
-  /** The way that it went. */
+  /** The route that it took. */
   route: string;
   answer?: PongAnswer;
-  /** Why none came. */
+  /** Why no answer came. */
   error?: string;
 }
 
-/** What another node says to a ping. */
+/** The answer of another node to a ping. */
 export interface PongAnswer {
   /** Its key. */
   key: string;
   /** Its name in the setting `nodes` of the server that asks, if it has one there. */
   name?: string;
   /**
-   * The key that a node at this address has to have by that setting, if another one answers:
-   * messages to it are not taken there.
+   * The key that this setting has for the address, if a node with another key answers. Messages to
+   * it are not accepted there.
    */
   expected?: string;
-  /** Whether the server that asks takes what that node signs. */
+  /** Whether the server that asks accepts messages signed by that node. */
   is_trusted: boolean;
-  /** Whether that node takes what the server signs that asks. */
+  /** Whether that node accepts messages signed by the server that asks. */
   trusts: boolean;
-  /** What its clock shows. */
+  /** The time of its clock. */
   time: string;
-  /** By how many seconds its clock is ahead; below 0 it is behind. */
+  /** The seconds by which its clock is ahead; below 0 it is behind. */
   clock_ahead: number;
-  /** How long it took until the answer was here. */
+  /** How long the answer took. */
   round_trip: number;
 }
 
 /** Messages of one list. */
 export interface MessagePage {
-  /** The messages, those that are taken first first. */
+  /** The messages, in the order in which they are taken. */
   messages: Message[];
-  /** Where the next page begins, if there are more. */
+  /** The cursor of the next page, if there are more. */
   next_cursor?: string;
 }
 
@@ -1011,11 +1015,11 @@ export interface Actor {
   group: string;
   /** Its number within the group. */
   instance: number;
-  /** Whether it is some other program, which takes jobs by the protocol alone. */
+  /** Whether it is another program, which takes jobs by the protocol in Redis. */
   foreign?: boolean;
   /**
-   * Why there is none: the server was to offer actors of this type and cannot. Such an entry is no
-   * live actor.
+   * Why the server has no actors of this type, although it should. Such an entry is not a live
+   * actor.
    */
   unavailable?: string;
   /** The process that runs it. */
@@ -1026,25 +1030,28 @@ export interface Actor {
   started_at?: string;
   /** The version of its program. */
   version?: string;
-  /** What its scripts may use. */
+  /** The capabilities of its scripts. */
   capabilities?: string[];
-  /** When it last said that it lives. */
+  /** When it sent its last heartbeat. */
   last_heartbeat?: string;
-  /** Which start of which process it is, so that a restart under the same name is told apart. */
+  /** Identifies this start of the process, so that a restart under the same name is noticed. */
   incarnation?: string;
   /** How many jobs it runs now. */
   in_flight?: number;
   /**
-   * Whether it takes no more jobs and ends once those that it runs have ended, for example because
+   * Whether it takes no more jobs and ends when the running ones have ended, for example because
    * its server drains.
    */
   draining?: boolean;
   /**
-   * How its engine is confined: `weak: no …` with what is missing, then the steps in force behind a
-   * semicolon.
+   * The confinement of its engine: `weak: no …` with the missing steps, then a semicolon and the
+   * steps in force.
    */
   confinement?: string;
-  /** Which process of which machine runs it, so that others there can see whether it still runs. */
+  /**
+   * The machine and the process that run it, so that other processes there can check whether it
+   * still runs.
+   */
   process?: string;
 }
 
@@ -1057,18 +1064,18 @@ export interface ScriptFunction {
   name: string;
   /** The subject it belongs to. */
   group: string;
-  /** What it takes, in order. The first one may also stand before the name: `array.join(", ")`. */
+  /** Its parameters, in order. The first one may also stand before the name: `array.join(", ")`. */
   parameters: FunctionParameter[];
-  /** The type of what it gives, or several with `|` between them; `nothing` is `()`. */
+  /** The type of its result, or several types with `|` between them; `nothing` is `()`. */
   returns: string;
-  /** What it does. */
+  /** Its description. */
   description: string;
   capability?: Capability;
-  /** When it gives an error, which scripts may catch. */
+  /** When it fails. Scripts may catch the error. */
   errors?: string;
   /** A script that uses it. */
   example: string;
-  /** The result of the example, unless it gives nothing or another one each time. */
+  /** The result of the example, unless it has none or a different one each time. */
   example_result?: unknown;
 }
 
@@ -1076,32 +1083,32 @@ export interface ScriptFunction {
 export interface FunctionParameter {
   /** Its name. Scripts in Rhai give parameters by position, those in HeroScript also by name. */
   name: string;
-  /** The type, or several with `|` between them. */
+  /** The type, or several types with `|` between them. */
   type: string;
-  /** Whether it may be left out. By default false. */
+  /** Whether it is optional. By default false. */
   optional: boolean;
 }
 
 /**
- * What scripts may ask their actor for, besides what they have by themselves. The script type
- * implies it, or it is a grant: an operator gives it.
+ * A kind of calls that scripts may make to their actor. The script type implies it, or an operator
+ * grants it.
  *
  * - `objects`: The objects of the context. Scripts of type `osis` have it.
  *
- * - `jobs`: To tell how far the job is, to create others, and to see what others gave it. All
- * scripts have it.
+ * - `jobs`: Reporting progress, creating other jobs, and reading the results of others. All scripts
+ * have it.
  *
  * - `fs`: Files in the directory of the context. Pools of type `sal` are granted it by default.
  *
- * - `process`: To run commands, confined to the directory of the context.
+ * - `process`: Running commands, confined to the directory of the context.
  *
- * - `net`: To connect to the hosts that the operator named.
+ * - `net`: Connecting to the hosts that the operator named.
  *
  * - `redis`: The Redis that the operator named.
  */
 export type Capability = "objects" | "jobs" | "fs" | "process" | "net" | "redis";
 
-/** What is wrong with a script. */
+/** The error of a script. */
 export interface ScriptCheck {
   error?: JobError;
 }
@@ -1122,7 +1129,7 @@ export interface QueueInfo {
   depth: number;
   /** How many live actors take from it. */
   actors: number;
-  /** Whether nothing is taken from it until it is resumed. By default false. */
+  /** Whether it is paused: actors take nothing from it until it is resumed. By default false. */
   paused: boolean;
 }
 
@@ -1132,7 +1139,7 @@ export interface ServerDetails {
   name: string;
   /** Its version. */
   version: string;
-  /** The name of this start of this server, as in leases. */
+  /** The name of this run of the server, as in leases. */
   server_id: string;
   /** When it started. */
   started_at: string;
@@ -1158,7 +1165,7 @@ export interface PoolDetails {
   group: string;
   /** The context whose jobs they run. By default 0. */
   context_id: number;
-  /** How many they are. */
+  /** Their number. */
   actors: number;
 }
 
@@ -1167,19 +1174,19 @@ export interface StoreInfo {
   /** Its version. */
   version: string;
   /**
-   * Bytes in use that count against the maximum: what waits for replicas and the append-only file
-   * does not.
+   * Bytes in use that count against the maximum. Buffers for replicas and for the append-only file
+   * do not count.
    */
   used_memory: number;
   /** Bytes it may use; 0 is no limit. */
   max_memory: number;
-  /** Keys it threw away for want of memory; anything but 0 may have been a job. */
+  /** Keys that it evicted for lack of memory. Each may have been a job. */
   evicted_keys: number;
-  /** What is wrong with how it is set up, or has gone wrong. */
+  /** Problems of its configuration, and of its operation. */
   warnings?: string[];
 }
 
-/** How much of everything one connection, one address and the whole server may use. */
+/** The limits of one connection, of one address, and of the whole server. */
 export interface Limits {
   /**
    * Calls a second of one address; 0 does not limit them. Loopback without login is not limited. By
@@ -1223,11 +1230,10 @@ export interface Limits {
    */
   send_timeout: number;
   /**
-   * How long a reader may take nothing that is ready for it; then its connection is closed. By
-   * default 30.
+   * How long a client may leave ready data unread before its connection is closed. By default 30.
    */
   write_timeout: number;
-  /** The most seconds a call may take, besides the wait that it asks for. By default 30. */
+  /** The maximum seconds of a call, besides the wait that it asks for. By default 30. */
   handler_timeout: number;
   /** Seconds after which an HTTP connection without requests is closed. By default 75. */
   idle_timeout: number;
@@ -1241,7 +1247,7 @@ export interface Limits {
 /** One change of one job. */
 export interface EventNotice {
   type: "event";
-  /** Where to go on following after this event. */
+  /** The cursor for the events after this one. */
   cursor: string;
   /** When it happened. */
   time: string;
@@ -1256,21 +1262,21 @@ export interface EventNotice {
   progress?: Progress;
 }
 
-/** Nothing is missing behind this cursor: the subscription begins there. */
+/** The subscription begins at this cursor. Nothing after it is missing. */
 export interface BeganNotice {
   type: "began";
-  /** Where to go on from as long as nothing else has come. */
+  /** The cursor to resume from until another item arrives. */
   cursor: string;
 }
 
 /** Items were lost, because the subscriber reads too slowly or its cursor is too old. */
 export interface LaggedNotice {
   type: "lagged";
-  /** Where to go on from. */
+  /** The cursor to resume from. */
   cursor: string;
 }
 
-/** Nothing will follow: the subscription ended by itself. */
+/** The subscription ended by itself. Nothing follows. */
 export interface EndedNotice {
   type: "ended";
 }
@@ -1283,9 +1289,12 @@ export interface FlowNotice {
   status: FlowStatus;
   /** How many of its jobs have not ended. */
   open: number;
-  /** Where to go on from behind this item. Absent where the flow's jobs are gone. */
+  /** The cursor for the items after this one. Absent if the flow's jobs are gone. */
   cursor?: string;
-  /** The name of the job that changed. Absent: this is where the flow is, and no job changed. */
+  /**
+   * The name of the job that changed. Absent if the item is the current state of the flow, and no
+   * job changed.
+   */
   job?: string;
   /** The id of that job. */
   job_id?: string;
@@ -1298,12 +1307,12 @@ export interface FlowNotice {
 /** One line that a job logged. */
 export interface LineNotice {
   type: "line";
-  /** Where to go on reading after this line. */
+  /** The cursor for the lines after this one. */
   cursor: string;
   /** When it was logged; absent in lines of foreign log files. */
   time?: string;
   level: LogLevel;
-  /** What was logged. */
+  /** The text of the line. */
   text: string;
 }
 
@@ -1314,19 +1323,19 @@ export interface Draining {
 }
 
 /**
- * What a job is to be. Only `script` is needed. The order of the fields is the order of positional
- * parameters: what is used most comes first.
+ * A job to create. Only `script` is required. The order of the fields is the order of positional
+ * parameters, most used first.
  */
 export interface JobSpecInput {
   /** The script to run. */
   script: string;
-  /** Which kind of actor runs it: `osis`, `sal`, or a configured type. By default "osis". */
-  script_type?: string;
   /**
-   * What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other.
+   * The script type, whose actors run it: `osis`, `sal`, or a configured type. By default "osis".
    */
+  script_type?: string;
+  /** The value of `args` in the script: any JSON, nested at most 100 deep. */
   args?: unknown;
-  /** The most seconds one attempt may take. 60 by default. */
+  /** The time limit of one attempt in seconds. 60 by default. */
   timeout?: number;
   /** Extra attempts after an error or a timeout. By default 0. */
   retries?: number;
@@ -1334,53 +1343,55 @@ export interface JobSpecInput {
   retry_backoff?: number;
   /** 0 urgent, 1 normal, 2 low. By default 1. */
   priority?: number;
-  /** A name for people. */
+  /** A display name. */
   name?: string;
-  /** Labels to find it by. */
+  /** Labels for finding the job. */
   labels?: Record<string, string>;
   /**
-   * What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for
-   * those of the variables that `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`.
+   * Environment variables: the value of `env` in the script. Their values are secrets, masked in
+   * logs and in `get_job`. The variable `HERO_PLAIN` names those whose values are not:
+   * `"HERO_PLAIN": "MODE,CUSTOMER"`.
    */
   env_vars?: Record<string, string>;
-  /** Not before this time (RFC 3339). */
+  /** The job does not run before this time (RFC 3339). */
   run_at?: string;
   /**
-   * The same key with the same parameters gives the same job again, for 24 hours. The client
-   * creates a key if none is given. With `null` the call has no key and is sent only once.
+   * A key for this request. For 24 hours, the same key with the same parameters returns the same
+   * job. The client creates a key if none is given. With `null` the call has no key and is sent
+   * only once.
    */
   idempotency_key?: string | null;
   /** Seconds to keep the job after its end. */
   retention?: number;
   /** Jobs that must finish first. */
   prerequisites?: string[];
-  /** The job whose child it is. */
+  /** The parent job. */
   parent_id?: string;
-  /** The job that must end first, with all its descendants. */
+  /** The job that must end first, together with all its descendants. */
   predecessor_id?: string;
   /** Only actors of this group may run it. */
   group?: string;
-  /** Only this actor may run it; without a group that of the group `default`. */
+  /** Only the actor with this number may run it, in the group `default` if no group is given. */
   instance?: number;
-  /** Whether it may run beside other jobs of its actor (`sal`). By default false. */
+  /** Whether the job may run at the same time as others of its actor (`sal`). By default false. */
   concurrent?: boolean;
-  /** Where to write its log file, below the log directory; at most 8 parts between slashes. */
+  /** The path of its log file, relative to the log directory; at most 8 parts between slashes. */
   log_path?: string;
   /** The context it belongs to. By default 0. */
   context_id?: number;
-  /** Who creates it; the session's identity by default, else `anonymous`. */
+  /** The caller that creates it: by default the identity of the session, else `anonymous`. */
   caller_id?: string;
   /** The worker of the dispatcher protocol; a number is the instance. */
   worker_id?: string;
-  /** Jobs that wait for this one. */
+  /** Jobs that wait for this job. */
   dependents?: string[];
-  /** An identifier of the client's own, kept as it is. */
+  /** An identifier chosen by the client, stored unchanged. */
   client_rpc_id?: string;
-  /** The id the job shall have; a new one by default. */
+  /** The id of the job; a new one by default. */
   job_id?: string;
 }
 
-/** Which jobs to list or follow. What is left out does not restrict. */
+/** The jobs to list or follow. Absent fields do not restrict them. */
 export interface JobFilter {
   status?: JobStatus;
   /** Only jobs of this script type. */
@@ -1401,19 +1412,19 @@ export interface JobFilter {
   created_before?: string;
 }
 
-/** One job of a flow that is to be made. Only `script` is needed. */
+/** One job of a flow to create. Only `script` is required. */
 export interface FlowJobSpec {
   /** The script to run. */
   script: string;
   /**
-   * Which kind of actor runs it: `osis`, `sal`, or a configured type; by default that of its
-   * runner, or `osis`.
+   * The script type, whose actors run it: `osis`, `sal`, or a configured type; by default that of
+   * its runner, or `osis`.
    */
   script_type?: string;
-  /** What the script sees as `args`: any JSON. */
+  /** The value of `args` in the script: any JSON. */
   args?: unknown;
   /**
-   * The names of the jobs of the flow that must finish first. Its script sees what they gave as
+   * The names of the jobs of the flow that must finish first. Its script reads their results as
    * `inputs.NAME`.
    */
   depends_on?: string[];
@@ -1423,28 +1434,31 @@ export interface FlowJobSpec {
   group?: string;
   /** 0 urgent, 1 normal, 2 low. By default 1. */
   priority?: number;
-  /** The most seconds one attempt may take. 60 by default. */
+  /** The time limit of one attempt in seconds. 60 by default. */
   timeout?: number;
   /** Extra attempts after an error or a timeout. By default 0. */
   retries?: number;
   /** Seconds before the second attempt, doubling for each further one up to 300. 1 by default. */
   retry_backoff?: number;
-  /** What the script sees as `env` besides what the flow gives; the same name here counts. */
+  /**
+   * Environment variables besides those of the flow. A variable here replaces that of the same name
+   * there.
+   */
   env_vars?: Record<string, string>;
-  /** Labels to find the job by. */
+  /** Labels for finding the job. */
   labels?: Record<string, string>;
 }
 
 /**
  * The lists in which messages wait.
  *
- * - `in`: Those that came and were not fetched.
+ * - `in`: Received messages that were not fetched.
  *
- * - `out`: Those that are to go out.
+ * - `out`: Messages to be sent.
  */
 export type MessageList = "in" | "out";
 
-/** The data of error 1002: what stands in the way. */
+/** The data of error 1002: the state that prevents the call. */
 export interface StateData {
   /** The job. */
   job_id?: string;
@@ -1463,26 +1477,26 @@ export interface StateData {
   scheduled?: number;
   /** How many messages of the context wait. */
   messages?: number;
-  /** The place of the job among those of `create_jobs`, from 0. */
+  /** The index of the job among those of `create_jobs`, from 0. */
   index?: number;
   /** The name of the job in its flow. */
   job?: string;
 }
 
-/** The data of error -32602: where a script does not compile, as far as that is what is wrong. */
+/** The data of error -32602: the error of a script that does not compile, if that is the cause. */
 export interface InvalidParamsData {
   error?: JobError;
-  /** The place of the job among those of `create_jobs`, from 0. */
+  /** The index of the job among those of `create_jobs`, from 0. */
   index?: number;
   /** The name of the job in its flow. */
   job?: string;
 }
 
-/** The data of error 1001: which job is not there. */
+/** The data of error 1001: the job that does not exist. */
 export interface JobNotFoundData {
   /** The job. */
   job_id?: string;
-  /** The place of the job among those of `create_jobs`, from 0. */
+  /** The index of the job among those of `create_jobs`, from 0. */
   index?: number;
   /** The name of the job in its flow. */
   job?: string;
@@ -1490,11 +1504,11 @@ export interface JobNotFoundData {
 
 /** The data of error 1006: when to try again. */
 export interface RateLimitedData {
-  /** In how many milliseconds it is worth trying again. */
+  /** The milliseconds after which to try again. */
   retry_after_ms?: number;
-  /** The flow that another call is just making. */
+  /** The flow that another call is creating. */
   flow_id?: number;
-  /** The place of the job among those of `create_jobs`, from 0. */
+  /** The index of the job among those of `create_jobs`, from 0. */
   index?: number;
   /** The name of the job in its flow. */
   job?: string;
@@ -1502,39 +1516,39 @@ export interface RateLimitedData {
 
 /** The data of error 1007: when to try again. */
 export interface QueueFullData {
-  /** In how many milliseconds it is worth trying again. */
+  /** The milliseconds after which to try again. */
   retry_after_ms?: number;
-  /** The place of the job among those of `create_jobs`, from 0. */
+  /** The index of the job among those of `create_jobs`, from 0. */
   index?: number;
   /** The name of the job in its flow. */
   job?: string;
 }
 
-/** The data of error 1008: how large it may be. */
+/** The data of error 1008: the limit. */
 export interface TooLargeData {
-  /** The most that is allowed, in the unit that the message names. */
+  /** The limit, in the unit that the message names. */
   limit?: number;
-  /** The place of the job among those of `create_jobs`, from 0. */
+  /** The index of the job among those of `create_jobs`, from 0. */
   index?: number;
   /** The name of the job in its flow. */
   job?: string;
 }
 
-/** The data of error 1009: what became of the call. */
+/** The data of error 1009: the outcome of the call. */
 export interface StoreUnavailableData {
   outcome?: Outcome;
   /** The job that may have been stored. */
   job_id?: string;
   /** The key of Redis that another program has spoilt, if that is the cause. */
   key?: string;
-  /** The place of the job among those of `create_jobs`, from 0. */
+  /** The index of the job among those of `create_jobs`, from 0. */
   index?: number;
   /** The name of the job in its flow. */
   job?: string;
 }
 
 /**
- * What became of a call that the store did not answer.
+ * The outcome of a call that the store did not answer.
  *
  * - `not_done`: Nothing was done.
  *
@@ -1542,7 +1556,7 @@ export interface StoreUnavailableData {
  */
 export type Outcome = "not_done" | "unknown";
 
-/** The data of error 1010: what the key stands for. */
+/** The data of error 1010: the job, flow or schedule that the key stands for. */
 export interface IdempotencyReusedData {
   /** The job. */
   job_id?: string;
@@ -1550,13 +1564,13 @@ export interface IdempotencyReusedData {
   flow_id?: number;
   /** The schedule. */
   schedule_id?: string;
-  /** The place of the job among those of `create_jobs`, from 0. */
+  /** The index of the job among those of `create_jobs`, from 0. */
   index?: number;
   /** The name of the job in its flow. */
   job?: string;
 }
 
-/** The data of error 1011: what is not there. */
+/** The data of error 1011: the flow, schedule or object that does not exist. */
 export interface NotFoundData {
   /** The flow. */
   flow_id?: number;
@@ -1566,7 +1580,7 @@ export interface NotFoundData {
   collection?: string;
   /** The id of the object. */
   id?: string;
-  /** The place of the job among those of `create_jobs`, from 0. */
+  /** The index of the job among those of `create_jobs`, from 0. */
   index?: number;
   /** The name of the job in its flow. */
   job?: string;
@@ -1584,7 +1598,7 @@ export interface JobFailedData {
   flow_id?: number;
   /** The jobs of the flow that failed. */
   failed?: FailedJob[];
-  /** The place of the job among those of `create_jobs`, from 0. */
+  /** The index of the job among those of `create_jobs`, from 0. */
   index?: number;
   /** The name of the job in its flow. */
   job?: string;
@@ -1599,25 +1613,25 @@ export interface FailedJob {
   error: JobError;
 }
 
-/** The data of error 1102: what is waited for. */
+/** The data of error 1102: the job or the flow that is waited for. */
 export interface WaitRanOutData {
-  /** The job, which goes on. */
+  /** The job, which continues. */
   job_id?: string;
-  /** The flow, which goes on. */
+  /** The flow, which continues. */
   flow_id?: number;
   status?: JobStatus;
-  /** Why it does not run, for people. */
+  /** Why it is not running, as a sentence. */
   explanation?: string;
   reason?: Reason;
   /** How many jobs of the flow have not ended. */
   open?: number;
-  /** The place of the job among those of `create_jobs`, from 0. */
+  /** The index of the job among those of `create_jobs`, from 0. */
   index?: number;
   /** The name of the job in its flow. */
   job?: string;
 }
 
-/** The data of error 1103: what was stopped. */
+/** The data of error 1103: the job or the flow that was stopped. */
 export interface JobStoppedData {
   /** The job. */
   job_id?: string;
@@ -1629,7 +1643,7 @@ export interface JobStoppedData {
   flow_id?: number;
   /** The jobs of the flow that failed. */
   failed?: FailedJob[];
-  /** The place of the job among those of `create_jobs`, from 0. */
+  /** The index of the job among those of `create_jobs`, from 0. */
   index?: number;
   /** The name of the job in its flow. */
   job?: string;
@@ -1662,13 +1676,13 @@ export interface StartJobOptions {
 
 /** The optional parameters of `run_and_wait`. */
 export interface RunAndWaitOptions extends Omit<JobSpecInput, "script"> {
-  /** How many seconds to wait; 0 looks once. By default 120. */
+  /** How many seconds to wait; 0 checks once without waiting. By default 120. */
   wait_timeout?: number;
 }
 
 /** The optional parameters of `wait_job`. */
 export interface WaitJobOptions {
-  /** How many seconds to wait; 0 looks once. By default 120. */
+  /** How many seconds to wait; 0 checks once without waiting. By default 120. */
   wait_timeout?: number;
   /** The context it belongs to. By default 0. */
   context_id?: number;
@@ -1708,7 +1722,7 @@ export interface GetResultOptions {
 export interface GetLogsOptions {
   /** The `next_cursor` of the page before, or the `cursor` of a line. */
   cursor?: string;
-  /** The most lines to give. By default 100. */
+  /** The maximum number of lines. By default 100. */
   limit?: number;
   /** The context the job belongs to. By default 0. */
   context_id?: number;
@@ -1716,11 +1730,11 @@ export interface GetLogsOptions {
 
 /** The optional parameters of `list_jobs`. */
 export interface ListJobsOptions {
-  /** Which jobs; all that is given must fit. */
+  /** The conditions, all of which a job must meet. */
   filter?: JobFilter;
-  /** The `next_cursor` of the page before. */
+  /** The `next_cursor` of the previous page. */
   cursor?: string;
-  /** The most jobs to give. By default 100. */
+  /** The maximum number of jobs. By default 100. */
   limit?: number;
   /** The context they belong to. By default 0. */
   context_id?: number;
@@ -1746,64 +1760,64 @@ export interface ExplainJobOptions {
 
 /** The optional parameters of `create_flow`. */
 export interface CreateFlowOptions {
-  /** A name for people. */
+  /** A display name. */
   name?: string;
   /**
-   * What the scripts of all its jobs see as `env`. The values are secrets, but for those of the
-   * variables that `HERO_PLAIN` names.
+   * Environment variables of all its jobs: the value of `env` in their scripts. The values are
+   * secrets, except those of the variables that `HERO_PLAIN` names.
    */
   env_vars?: Record<string, string>;
   /**
-   * What becomes of the other jobs when one ends in error: `stop` (the default) stops them,
-   * `continue` has those go on that do not wait for it. `stop`: They are stopped. `continue`: Those
-   * that do not wait for it go on. By default "stop".
+   * How the flow treats its other jobs when one ends in error: `stop` (the default) stops them,
+   * `continue` runs those that do not wait for it. `stop`: They are stopped. `continue`: Those that
+   * do not wait for it continue. By default "stop".
    */
   on_failure?: FlowOnFailure;
-  /** Jobs, none of the flow's own, that must finish before it begins. */
+  /** Jobs outside the flow that must finish before it begins. */
   prerequisites?: string[];
   /** Seconds to keep the flow and its jobs after its end; seven days by default. */
   retention?: number;
-  /** Who creates it; the session's identity by default, else `anonymous`. */
+  /** The caller that creates it: by default the identity of the session, else `anonymous`. */
   caller_id?: string;
   /** The context it belongs to. By default 0. */
   context_id?: number;
   /**
-   * The same key of the same caller with the same parameters gives the same flow again, for 24
-   * hours. It is kept for so long at least. The client creates a key if none is given. With `null`
-   * the call has no key and is sent only once.
+   * A key for this request. For 24 hours, the same key of the same caller with the same parameters
+   * returns the same flow. The flow is kept at least that long. The client creates a key if none is
+   * given. With `null` the call has no key and is sent only once.
    */
   idempotency_key?: string | null;
 }
 
 /** The optional parameters of `run_flow_and_wait`. */
 export interface RunFlowAndWaitOptions {
-  /** How many seconds to wait; 0 looks once. By default 120. */
+  /** How many seconds to wait; 0 checks once without waiting. By default 120. */
   wait_timeout?: number;
-  /** A name for people. */
+  /** A display name. */
   name?: string;
   /**
-   * What the scripts of all its jobs see as `env`. The values are secrets, but for those of the
-   * variables that `HERO_PLAIN` names.
+   * Environment variables of all its jobs: the value of `env` in their scripts. The values are
+   * secrets, except those of the variables that `HERO_PLAIN` names.
    */
   env_vars?: Record<string, string>;
   /**
-   * What becomes of the other jobs when one ends in error: `stop` (the default) stops them,
-   * `continue` has those go on that do not wait for it. `stop`: They are stopped. `continue`: Those
-   * that do not wait for it go on. By default "stop".
+   * How the flow treats its other jobs when one ends in error: `stop` (the default) stops them,
+   * `continue` runs those that do not wait for it. `stop`: They are stopped. `continue`: Those that
+   * do not wait for it continue. By default "stop".
    */
   on_failure?: FlowOnFailure;
-  /** Jobs, none of the flow's own, that must finish before it begins. */
+  /** Jobs outside the flow that must finish before it begins. */
   prerequisites?: string[];
   /** Seconds to keep the flow and its jobs after its end; seven days by default. */
   retention?: number;
-  /** Who creates it; the session's identity by default, else `anonymous`. */
+  /** The caller that creates it: by default the identity of the session, else `anonymous`. */
   caller_id?: string;
   /** The context it belongs to. By default 0. */
   context_id?: number;
   /**
-   * The same key of the same caller with the same parameters gives the same flow again, for 24
-   * hours. It is kept for so long at least. The client creates a key if none is given. With `null`
-   * the call has no key and is sent only once.
+   * A key for this request. For 24 hours, the same key of the same caller with the same parameters
+   * returns the same flow. The flow is kept at least that long. The client creates a key if none is
+   * given. With `null` the call has no key and is sent only once.
    */
   idempotency_key?: string | null;
 }
@@ -1816,7 +1830,7 @@ export interface StartFlowOptions {
 
 /** The optional parameters of `wait_flow`. */
 export interface WaitFlowOptions {
-  /** How many seconds to wait; 0 looks once. By default 120. */
+  /** How many seconds to wait; 0 checks once without waiting. By default 120. */
   wait_timeout?: number;
   /** The context it belongs to. By default 0. */
   context_id?: number;
@@ -1830,9 +1844,9 @@ export interface GetFlowOptions {
 
 /** The optional parameters of `list_flows`. */
 export interface ListFlowsOptions {
-  /** The `next_cursor` of the page before. */
+  /** The `next_cursor` of the previous page. */
   cursor?: string;
-  /** The most flows to give. By default 100. */
+  /** The maximum number of flows. By default 100. */
   limit?: number;
   /** Only flows that this caller created. */
   caller_id?: string;
@@ -1861,43 +1875,45 @@ export interface DeleteFlowOptions {
 /** The optional parameters of `create_schedule`. */
 export interface CreateScheduleOptions {
   /**
-   * When it runs, such as `0 9 * * MON-FRI`: minute, hour, day of the month, month, weekday;
-   * seconds before them if there are six.
+   * When it runs, such as `0 9 * * MON-FRI`: minute, hour, day of the month, month, weekday. A
+   * sixth field in front is for seconds.
    */
   cron?: string;
   /**
    * Seconds from one run to the next, at least 1; counted from `start_at`, else from its creation.
    */
   every?: number;
-  /** Where `cron` is read and times are shown, such as `Europe/Berlin`. UTC by default. */
+  /** The time zone of `cron` and of the times shown, such as `Europe/Berlin`. UTC by default. */
   time_zone?: string;
-  /** What a run does when the one before has not ended; `skip` by default. */
+  /** How a run behaves if the previous one has not ended; `skip` by default. */
   overlap?: Overlap;
-  /** What becomes of runs that were due while no server ran; `once` by default. */
+  /** How runs are treated that were due while no server ran; `once` by default. */
   missed?: Missed;
-  /** The most jobs that `missed: all` makes up for at a time. 100 by default, at most 1000. */
+  /**
+   * The maximum number of jobs that `missed: all` creates at a time. 100 by default, at most 1000.
+   */
   missed_limit?: number;
-  /** No run is before this time (RFC 3339). */
+  /** The earliest time of a run (RFC 3339). */
   start_at?: string;
-  /** No run is after this time. */
+  /** The latest time of a run. */
   end_at?: string;
-  /** A name for people. */
+  /** A display name. */
   name?: string;
   /**
-   * A key for this request: repeated with the same parameters within 24 hours, it gives the same
-   * schedule again, as it is then. The client creates a key if none is given. With `null` the call
-   * has no key and is sent only once.
+   * A key for this request. For 24 hours, the same key with the same parameters returns the same
+   * schedule in its state at that time. The client creates a key if none is given. With `null` the
+   * call has no key and is sent only once.
    */
   idempotency_key?: string | null;
-  /** The id the schedule shall have; a new one by default. */
+  /** The id of the schedule; a new one by default. */
   schedule_id?: string;
 }
 
 /** The optional parameters of `list_schedules`. */
 export interface ListSchedulesOptions {
-  /** The `next_cursor` of the page before. */
+  /** The `next_cursor` of the previous page. */
   cursor?: string;
-  /** The most schedules to give. By default 100. */
+  /** The maximum number of schedules. By default 100. */
   limit?: number;
   /** Only schedules that this caller created. */
   caller_id?: string;
@@ -1926,18 +1942,18 @@ export interface GetObjectOptions {
 /** The optional parameters of `find_objects`. */
 export interface FindObjectsOptions {
   /**
-   * What fields have to be: `{"city": "Ghent", "born": {"gte": 1800, "lt": 1900}, "name":
-   * {"prefix": "A"}}`. A field that is an array fits if one of its elements does, and one that is
-   * not there is `null`; `address.zip` is a field of a field.
+   * The conditions by field: `{"city": "Ghent", "born": {"gte": 1800, "lt": 1900}, "name":
+   * {"prefix": "A"}}`. An array matches if one of its elements does, and a missing field is `null`.
+   * `address.zip` names a nested field.
    */
   filter?: Record<string, unknown>;
   /** The field to sort by, which needs an index; the id by default. */
   order_by?: string;
-  /** Whether the last comes first. */
+  /** Whether the order is reversed. */
   descending?: boolean;
-  /** The most objects to give. By default 100. */
+  /** The maximum number of objects. By default 100. */
   limit?: number;
-  /** The `next_cursor` of the page before. */
+  /** The `next_cursor` of the previous page. */
   cursor?: string;
   /** The context they belong to. By default 0. */
   context_id?: number;
@@ -1963,9 +1979,9 @@ export interface DropCollectionOptions {
 
 /** The optional parameters of `create_identity`. */
 export interface CreateIdentityOptions {
-  /** Its public key (secp256k1, uncompressed, hexadecimal). No two identities have the same. */
+  /** Its public key (secp256k1, uncompressed, hexadecimal). No two identities share one. */
   pubkey?: string;
-  /** Where it can be reached, 16 at most. */
+  /** The addresses at which it can be reached; at most 16. */
   address?: string[];
 }
 
@@ -1973,33 +1989,33 @@ export interface CreateIdentityOptions {
 export interface UpdateIdentityOptions {
   /** Its new public key. */
   pubkey?: string;
-  /** Where it can be reached now. */
+  /** The new addresses at which it can be reached. */
   address?: string[];
 }
 
 /** The optional parameters of `list_identities`. */
 export interface ListIdentitiesOptions {
-  /** The `next_cursor` of the page before. */
+  /** The `next_cursor` of the previous page. */
   cursor?: string;
-  /** The most identities to give. By default 100. */
+  /** The maximum number of identities. By default 100. */
   limit?: number;
 }
 
 /** The optional parameters of `create_token`. */
 export interface CreateTokenOptions {
-  /** What it is for. */
+  /** Its purpose. */
   name?: string;
-  /** After how many seconds it ends; never, if this is not given. */
+  /** The seconds after which it expires; by default it never does. */
   lifetime?: number;
 }
 
 /** The optional parameters of `create_context`. */
 export interface CreateContextOptions {
-  /** What it is for. */
+  /** Its purpose. */
   name?: string;
-  /** Who may do everything in it. */
+  /** The identities that may do everything in it. */
   admins?: number[];
-  /** What may be used in it. */
+  /** Its limits. */
   limits?: ContextLimits;
 }
 
@@ -2007,9 +2023,9 @@ export interface CreateContextOptions {
 export interface UpdateContextOptions {
   /** The context to change. By default 0. */
   context_id?: number;
-  /** What it is for. */
+  /** Its purpose. */
   name?: string;
-  /** What may be used in it. */
+  /** Its limits. */
   limits?: ContextLimits;
 }
 
@@ -2021,17 +2037,17 @@ export interface GetContextOptions {
 
 /** The optional parameters of `list_contexts`. */
 export interface ListContextsOptions {
-  /** The `next_cursor` of the page before. */
+  /** The `next_cursor` of the previous page. */
   cursor?: string;
-  /** The most contexts to give. By default 100. */
+  /** The maximum number of contexts. By default 100. */
   limit?: number;
 }
 
 /** The optional parameters of `delete_context`. */
 export interface DeleteContextOptions {
   /**
-   * Whether jobs that have not ended are stopped, and messages that wait to be sent or for their
-   * result are lost. Otherwise a context that has some is not deleted. By default false.
+   * Whether to stop jobs that have not ended, and to lose messages that wait to be sent or for
+   * their result. Otherwise a context with such jobs or messages is not deleted. By default false.
    */
   stop_jobs?: boolean;
 }
@@ -2052,15 +2068,15 @@ export interface RevokeOptions {
 export interface CreateRunnerOptions {
   /** Whether it is a pool of this context. By default true. */
   local?: boolean;
-  /** Where it is, if it is not local. */
+  /** Its address, if it is not local. */
   address?: string;
-  /** The key with which results of its jobs are signed: that of the node that runs them. */
+  /** The key that signs the results of its jobs: that of the node that runs them. */
   pubkey?: string;
   /** The context at the other side in which its jobs run. By default 0. */
   target_context?: number;
-  /** What it is for; 256 bytes at most. */
+  /** Its purpose; at most 256 bytes. */
   name?: string;
-  /** What it is called; `runner{runner_id}` if this is not given. */
+  /** Its topic; `runner{runner_id}` by default. */
   topic?: string;
   /** The context it belongs to. By default 0. */
   context_id?: number;
@@ -2072,15 +2088,15 @@ export interface UpdateRunnerOptions {
   script_type?: string;
   /** Whether it is a pool of this context. */
   local?: boolean;
-  /** Where it is, if it is not local. */
+  /** Its address, if it is not local. */
   address?: string;
-  /** The key with which results of its jobs are signed. */
+  /** The key that signs the results of its jobs. */
   pubkey?: string;
-  /** What it is called. */
+  /** Its topic. */
   topic?: string;
   /** The context at the other side in which its jobs run. */
   target_context?: number;
-  /** What it is for. */
+  /** Its purpose. */
   name?: string;
   /** The context it belongs to. By default 0. */
   context_id?: number;
@@ -2094,9 +2110,9 @@ export interface GetRunnerOptions {
 
 /** The optional parameters of `list_runners`. */
 export interface ListRunnersOptions {
-  /** The `next_cursor` of the page before. */
+  /** The `next_cursor` of the previous page. */
   cursor?: string;
-  /** The most runners to give. By default 100. */
+  /** The maximum number of runners. By default 100. */
   limit?: number;
   /** The context they belong to. By default 0. */
   context_id?: number;
@@ -2110,31 +2126,34 @@ export interface DeleteRunnerOptions {
 
 /** The optional parameters of `send_message`. */
 export interface SendMessageOptions {
-  /** What it says; a megabyte at most. By default "". */
+  /** The text; at most a megabyte. By default "". */
   message?: string;
   /**
-   * Where it goes: `here` (another context of this server), `node:NAME`, `redis://…`, or a node of
-   * Mycelium.
+   * The destination: `here` (another context of this server), `node:NAME`, `redis://…`, or a node
+   * of Mycelium.
    */
   address?: string;
   /**
-   * What it is about: normally the topic of a runner, whose address it goes to if it has none. A
-   * script type is the topic of all runners that have it, which take turns.
+   * The topic, normally that of a runner. A message without an address goes to the address of that
+   * runner. A script type is the topic of all runners of that type, which take turns.
    */
   topic?: string;
-  /** The context it is for. By default 0. */
+  /** The context that receives it. By default 0. */
   target_context?: number;
-  /** What it is. */
+  /** The type of the message. */
   message_type?: MessageType;
-  /** What it is written in. */
+  /** The format of the text. */
   message_format_type?: MessageFormat;
-  /** Its jobs, if it is of type `job`, as the coordinator writes them: each with a `script`. */
+  /**
+   * The jobs of a message of type `job`, in the form of the coordinator's specification: each with
+   * a `script`.
+   */
   job?: unknown[];
-  /** The seconds within which the other side has to have stored it. By default 300. */
+  /** The seconds within which the other side must store it. By default 300. */
   timeout_ack?: number;
-  /** The seconds after that within which a result has to come. By default 3600. */
+  /** The seconds after that within which a result must arrive. By default 3600. */
   timeout_result?: number;
-  /** Who sends it; the identity of the session by default. */
+  /** The sender; the identity of the session by default. */
   caller_id?: number;
   /** The context it comes from. By default 0. */
   context_id?: number;
@@ -2156,19 +2175,19 @@ export interface GetMessageOptions {
 
 /** The optional parameters of `list_messages`. */
 export interface ListMessagesOptions {
-  /** Which list. */
+  /** The list to read. */
   list?: MessageList;
-  /** The `next_cursor` of the page before. */
+  /** The `next_cursor` of the previous page. */
   cursor?: string;
-  /** The most messages to give. By default 100. */
+  /** The maximum number of messages. By default 100. */
   limit?: number;
   /** Only messages of this caller. */
   caller_id?: number;
   /** The context that has them. By default 0. */
   context_id?: number;
   /**
-   * Only messages of this status, whichever way they go, the one that got it last first: the last
-   * 10,000. `list` does not count then.
+   * Only messages of this status, received and sent, latest to reach it first: the last 10,000.
+   * `list` is ignored then.
    */
   status?: MessageStatus;
 }
@@ -2213,9 +2232,7 @@ export interface ListQueuesOptions {
 
 /** The optional parameters of `pause_queue`. */
 export interface PauseQueueOptions {
-  /**
-   * The group of the queue; without it, and without an instance, it is the queue of the whole type.
-   */
+  /** The group of the queue. Without a group and an instance, it is the queue of the whole type. */
   group?: string;
   /** The instance of the queue, in the group `default` if none is named. */
   instance?: number;
@@ -2225,9 +2242,7 @@ export interface PauseQueueOptions {
 
 /** The optional parameters of `resume_queue`. */
 export interface ResumeQueueOptions {
-  /**
-   * The group of the queue; without it, and without an instance, it is the queue of the whole type.
-   */
+  /** The group of the queue. Without a group and an instance, it is the queue of the whole type. */
   group?: string;
   /** The instance of the queue, in the group `default` if none is named. */
   instance?: number;
@@ -2253,7 +2268,7 @@ export interface SubscribeFlowOptions {
 
 /** The optional parameters of `subscribe_events`. */
 export interface SubscribeEventsOptions {
-  /** Which jobs; all that is given must fit. */
+  /** The conditions, all of which a job must meet. */
   filter?: JobFilter;
   /** The `cursor` of the last event that was seen. */
   cursor?: string;
@@ -2272,9 +2287,9 @@ export interface SubscribeLogsOptions {
 /** The optional parameters of `drain_server`. */
 export interface DrainServerOptions {
   /**
-   * After how many seconds it ends at the latest; a further call can only shorten that. Scripts
-   * that run then get the grace period, and what has not ended in it runs again elsewhere. By
-   * default 3600.
+   * The seconds after which the server ends at the latest; a further call can only shorten this
+   * time. Scripts that run then get the grace period, and jobs that do not end in it run again
+   * elsewhere. By default 3600.
    */
   timeout?: number;
 }

@@ -8,13 +8,13 @@ use hero_model::{
     Context, ContextId, ContextLimits, ContextPage, Identity, IdentityId, IdentityPage, PublicKey, Role, Seconds, Signature, Token, TokenId,
 };
 
-/// Makes an identity: somebody who may be given tokens, and rights in contexts.
+/// Creates an identity, which can get tokens, and rights in contexts.
 #[derive(Default, Serialize)]
 pub struct CreateIdentity<'a> {
-    /// Its public key (secp256k1, uncompressed, hexadecimal). No two identities have the same.
+    /// Its public key (secp256k1, uncompressed, hexadecimal). No two identities share one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pubkey: Option<&'a PublicKey>,
-    /// Where it can be reached, 16 at most.
+    /// The addresses at which it can be reached; at most 16.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<&'a [String]>,
 }
@@ -24,7 +24,7 @@ impl Call for CreateIdentity<'_> {
     type Output = Identity;
 }
 
-/// Changes an identity: what is given takes the place of what was there.
+/// Changes an identity. Each given field replaces its old value.
 #[derive(Serialize)]
 pub struct UpdateIdentity<'a> {
     /// The identity to change.
@@ -32,7 +32,7 @@ pub struct UpdateIdentity<'a> {
     /// Its new public key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pubkey: Option<&'a PublicKey>,
-    /// Where it can be reached now.
+    /// The new addresses at which it can be reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<&'a [String]>,
 }
@@ -42,7 +42,8 @@ impl Call for UpdateIdentity<'_> {
     type Output = Identity;
 }
 
-/// Gives an identity. Where callers log in: yourself, or one that has a role in a context in which you have one.
+/// Returns an identity. Where callers log in, you see only yourself and identities with a role in a context in which
+/// you have one.
 #[derive(Serialize)]
 pub struct GetIdentity {
     /// The identity to look at.
@@ -54,14 +55,14 @@ impl Call for GetIdentity {
     type Output = Identity;
 }
 
-/// Lists identities in the order of their numbers. Where callers log in: yourself, and those that have a role in a
-/// context in which you have one. A page may hold fewer than asked for and still have a next.
+/// Lists identities by number. Where callers log in, you see only yourself and identities with a role in a context in
+/// which you have one. A page may have fewer identities than `limit` although more follow.
 #[derive(Default, Serialize)]
 pub struct ListIdentities<'a> {
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<&'a str>,
-    /// The most identities to give.
+    /// The maximum number of identities.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
 }
@@ -71,8 +72,8 @@ impl Call for ListIdentities<'_> {
     type Output = IdentityPage;
 }
 
-/// Deletes an identity with its tokens: whoever has shown one is logged out. Its number is never given again. Gives
-/// true.
+/// Deletes an identity with its tokens, and logs out everybody who uses one of them. Its number is never reused.
+/// Returns true.
 #[derive(Serialize)]
 pub struct DeleteIdentity {
     /// The identity to delete.
@@ -84,7 +85,7 @@ impl Call for DeleteIdentity {
     type Output = bool;
 }
 
-/// Tells who makes the call, and what it may do.
+/// Returns the caller and its rights.
 #[derive(Default, Serialize)]
 pub struct Whoami {}
 
@@ -93,12 +94,12 @@ impl Call for Whoami {
     type Output = Who;
 }
 
-/// Gives a nonce to sign, with which `authenticate` logs in: `hero:{host}:{random}:{expiry}`. It is good for one login
-/// within five minutes, with this public key, under the name by which the server was reached. Look whether that is the
-/// one that you meant before you sign. The answer is the same whether or not there is an identity with this key.
+/// Returns a nonce to sign for `authenticate`: `hero:{host}:{random}:{expiry}`. It is valid for one login within five
+/// minutes, with this public key, under the host name by which the server was reached. Check that name before you sign.
+/// The answer is the same whether or not an identity has this key.
 #[derive(Serialize)]
 pub struct FetchNonce<'a> {
-    /// The public key of whoever wants to log in (secp256k1, uncompressed, hexadecimal).
+    /// The public key of the identity that logs in (secp256k1, uncompressed, hexadecimal).
     pub pubkey: &'a PublicKey,
 }
 
@@ -107,9 +108,9 @@ impl Call for FetchNonce<'_> {
     type Output = String;
 }
 
-/// Logs in by a nonce that was signed, as an Ethereum personal message. Gives a token, which goes into `Authorization:
-/// Bearer …`. On a WebSocket where callers have to log in, the connection is that identity from then on. The token ends
-/// by itself; of one identity at most 50 of these last, of which the first to end gives way.
+/// Logs in with a nonce that is signed as an Ethereum personal message. Returns a token for `Authorization: Bearer …`.
+/// On a WebSocket where callers have to log in, the connection has that identity from then on. The token expires. An
+/// identity has at most 50 tokens of this kind; a further login replaces the one that expires first.
 #[derive(Serialize)]
 pub struct Authenticate<'a> {
     /// The public key for which the nonce was fetched.
@@ -125,18 +126,18 @@ impl Call for Authenticate<'_> {
     type Output = LoggedIn;
 }
 
-/// Makes a token of an identity. Its `secret` is told only now: it goes into `Authorization: Bearer …`. An identity may
-/// make tokens of its own, 100 at once and one a second from then on: they end with that by which it has logged in,
-/// when it expires or is revoked, at the latest. The operator makes those of all. There are at most 100 of one
-/// identity.
+/// Creates a token for an identity. Its `secret` is shown only once: it goes into `Authorization: Bearer …`. An
+/// identity may create tokens of its own, 100 at once and then one per second. They end at the latest when the token by
+/// which it has logged in expires or is revoked. The operator may create tokens for all. An identity has at most 100 of
+/// them.
 #[derive(Serialize)]
 pub struct CreateToken<'a> {
-    /// Whom it stands for.
+    /// Its identity.
     pub identity_id: IdentityId,
-    /// What it is for.
+    /// Its purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<&'a str>,
-    /// After how many seconds it ends; never, if this is not given.
+    /// The seconds after which it expires; by default it never does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lifetime: Option<Seconds>,
 }
@@ -146,11 +147,11 @@ impl Call for CreateToken<'_> {
     type Output = NewToken;
 }
 
-/// Has the connection go on with this token: a new one, before that by which it has logged in ends. On a WebSocket
-/// where callers have to log in, the connection is from then on whoever the token stands for, as after `authenticate`:
-/// what it waits for and follows goes on as far as that one may, and ends with an error (1004) where it may not. A
-/// token that is none changes nothing. Over HTTP each request has its own token, so there, and where nobody has to log
-/// in, this only tells whose token it is.
+/// Switches the connection to this token, for example before the token by which it has logged in expires. On a
+/// WebSocket where callers have to log in, the connection has the identity of the token from then on, as after
+/// `authenticate`. Its waits and subscriptions continue if that identity is allowed to make them, and end with an error
+/// (1004) otherwise. An invalid token changes nothing. Over HTTP each request has its own token, so there, and where
+/// nobody has to log in, the call only returns the identity of the token.
 #[derive(Serialize)]
 pub struct PresentToken<'a> {
     /// The token, as `create_token` or `authenticate` gave it.
@@ -162,10 +163,10 @@ impl Call for PresentToken<'_> {
     type Output = Presented;
 }
 
-/// Lists the tokens of an identity that have not ended, the oldest first.
+/// Lists the tokens of an identity that have not ended, oldest first.
 #[derive(Serialize)]
 pub struct ListTokens {
-    /// Whose tokens.
+    /// The identity that has the tokens.
     pub identity_id: IdentityId,
 }
 
@@ -174,8 +175,8 @@ impl Call for ListTokens {
     type Output = Vec<Token>;
 }
 
-/// Revokes a token: whoever has shown it is logged out at once, also on connections that are open. Gives true. An
-/// identity may revoke tokens of its own, the operator all.
+/// Revokes a token, and logs out everybody who uses it at once, also on open connections. Returns true. An identity may
+/// revoke its own tokens, the operator all.
 #[derive(Serialize)]
 pub struct RevokeToken<'a> {
     /// The token to revoke.
@@ -187,17 +188,17 @@ impl Call for RevokeToken<'_> {
     type Output = bool;
 }
 
-/// Makes a context: a tenant with a database, jobs, objects and files of its own. It takes calls at once, and those of
-/// other servers within a second.
+/// Creates a context: a tenant with its own database, jobs, objects and files. This server accepts calls for it at
+/// once, other servers within a second.
 #[derive(Default, Serialize)]
 pub struct CreateContext<'a> {
-    /// What it is for.
+    /// Its purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<&'a str>,
-    /// Who may do everything in it.
+    /// The identities that may do everything in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admins: Option<&'a [IdentityId]>,
-    /// What may be used in it.
+    /// Its limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<&'a ContextLimits>,
 }
@@ -207,16 +208,16 @@ impl Call for CreateContext<'_> {
     type Output = Context;
 }
 
-/// Changes a context. What is not given stays. Limits are the operator's to set; 0 takes one away. It holds at once on
-/// this server, and within a second on others. Roles are changed by `grant` and `revoke`.
+/// Changes a context. Fields that are not given stay as they are. Limits are the operator's to set; 0 takes one away.
+/// It holds at once on this server, and within a second on others. Roles are changed by `grant` and `revoke`.
 #[derive(Default, Serialize)]
 pub struct UpdateContext<'a> {
     /// The context to change.
     pub context_id: ContextId,
-    /// What it is for.
+    /// Its purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<&'a str>,
-    /// What may be used in it.
+    /// Its limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<&'a ContextLimits>,
 }
@@ -226,7 +227,7 @@ impl Call for UpdateContext<'_> {
     type Output = Context;
 }
 
-/// Gives a context: who may do what in it, and what may be used there.
+/// Returns a context with its roles and limits.
 #[derive(Default, Serialize)]
 pub struct GetContext {
     /// The context to look at.
@@ -238,13 +239,13 @@ impl Call for GetContext {
     type Output = Context;
 }
 
-/// Lists contexts in the order of their numbers: those in which the caller has a role, or all for the operator.
+/// Lists contexts by number: those in which the caller has a role, or all for the operator.
 #[derive(Default, Serialize)]
 pub struct ListContexts<'a> {
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<&'a str>,
-    /// The most contexts to give.
+    /// The maximum number of contexts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
 }
@@ -254,14 +255,14 @@ impl Call for ListContexts<'_> {
     type Output = ContextPage;
 }
 
-/// Deletes a context with everything in it, for good. Its number is never given again. Gives true: it takes no calls
-/// from then on, and what it holds goes in the background.
+/// Deletes a context with everything in it, for good. Its number is never reused. Returns true. From then on the
+/// context accepts no calls; its data is deleted in the background.
 #[derive(Serialize)]
 pub struct DeleteContext {
     /// The context to delete.
     pub context_id: ContextId,
-    /// Whether jobs that have not ended are stopped, and messages that wait to be sent or for their result are lost.
-    /// Otherwise a context that has some is not deleted.
+    /// Whether to stop jobs that have not ended, and to lose messages that wait to be sent or for their result.
+    /// Otherwise a context with such jobs or messages is not deleted.
     pub stop_jobs: bool,
 }
 
@@ -270,11 +271,11 @@ impl Call for DeleteContext {
     type Output = bool;
 }
 
-/// Gives an identity a role in a context. Gives who may do what there now. It holds at once on this server, and within
-/// half a second on others.
+/// Gives an identity a role in a context. Returns the context with its roles. The change applies at once on this
+/// server, and within half a second on others.
 #[derive(Serialize)]
 pub struct Grant {
-    /// Who gets the role.
+    /// The identity that gets the role.
     pub identity_id: IdentityId,
     /// The role.
     pub role: Role,
@@ -287,11 +288,11 @@ impl Call for Grant {
     type Output = Context;
 }
 
-/// Takes a role in a context from an identity. Gives who may do what there now. It holds at once on this server, and
-/// within half a second on others.
+/// Takes a role in a context from an identity. Returns the context with its roles. The change applies at once on this
+/// server, and within half a second on others.
 #[derive(Serialize)]
 pub struct Revoke {
-    /// Who loses the role.
+    /// The identity that loses the role.
     pub identity_id: IdentityId,
     /// The role.
     pub role: Role,

@@ -7,8 +7,8 @@ use hero_model::{
     Address, ContextId, Draft, Message, MessageList, MessagePage, MessageStatus, Pong, Runner, RunnerChange, RunnerId, RunnerPage,
 };
 
-/// Makes a runner: it runs the jobs of its script type whose `group` is `runner{runner_id}`. A local one is a pool of
-/// the context; the jobs of another one are sent as messages to its address.
+/// Creates a runner, which runs the jobs of its script type whose `group` is `runner{runner_id}`. A local runner is a
+/// pool of the context. The jobs of any other runner are sent as messages to its address.
 #[derive(Serialize)]
 pub struct CreateRunner<'a> {
     /// The other parameters.
@@ -23,7 +23,7 @@ impl Call for CreateRunner<'_> {
     type Output = Runner;
 }
 
-/// Changes a runner: what is given takes the place of what was there.
+/// Changes a runner. Each given field replaces its old value.
 #[derive(Serialize)]
 pub struct UpdateRunner<'a> {
     /// The other parameters.
@@ -40,7 +40,7 @@ impl Call for UpdateRunner<'_> {
     type Output = Runner;
 }
 
-/// Gives a runner.
+/// Returns a runner.
 #[derive(Serialize)]
 pub struct GetRunner {
     /// The runner to look at.
@@ -54,13 +54,13 @@ impl Call for GetRunner {
     type Output = Runner;
 }
 
-/// Lists runners in the order of their numbers.
+/// Lists runners by number.
 #[derive(Default, Serialize)]
 pub struct ListRunners<'a> {
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<&'a str>,
-    /// The most runners to give.
+    /// The maximum number of runners.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
     /// The context they belong to.
@@ -72,7 +72,7 @@ impl Call for ListRunners<'_> {
     type Output = RunnerPage;
 }
 
-/// Deletes a runner. Its jobs stay in their queue, and its number is never given again. Gives true.
+/// Deletes a runner. Its jobs stay in their queue, and its number is never reused. Returns true.
 #[derive(Serialize)]
 pub struct DeleteRunner {
     /// The runner to delete.
@@ -86,8 +86,8 @@ impl Call for DeleteRunner {
     type Output = bool;
 }
 
-/// Sends a message: it is stored and brought to the other side in the background, and its status says what became of
-/// it. Jobs of a message run at the other side, and for each a message of type `result` comes back.
+/// Sends a message: the server stores it and delivers it in the background. The status of the message shows its
+/// progress. Jobs of a message run at the other side, which sends back a message of type `result` for each.
 #[derive(Serialize)]
 pub struct SendMessage<'a> {
     /// The other parameters.
@@ -102,11 +102,11 @@ impl Call for SendMessage<'_> {
     type Output = Message;
 }
 
-/// Asks who is at an address: the way there, the key of the node that answers, its clock, and how long the answer took.
-/// Nothing is stored of it, and where nobody answers `error` says why.
+/// Pings the node at an address. Returns the route, the key of the node that answers, its clock, and the time that the
+/// answer took. Nothing is stored. If nobody answers, `error` says why.
 #[derive(Serialize)]
 pub struct PingNode<'a> {
-    /// Who is asked: `here`, `node:NAME`, `redis://…`, or a node of Mycelium.
+    /// The node to ask: `here`, `node:NAME`, `redis://…`, or a node of Mycelium.
     pub address: &'a Address,
     /// The context there.
     pub target_context: ContextId,
@@ -119,10 +119,10 @@ impl Call for PingNode<'_> {
     type Output = Pong;
 }
 
-/// Gives a message.
+/// Returns a message.
 #[derive(Serialize)]
 pub struct GetMessage {
-    /// Who sent it; 0 is nobody.
+    /// The sender; 0 is nobody.
     pub caller_id: u32,
     /// Its number.
     pub message_id: u32,
@@ -135,18 +135,18 @@ impl Call for GetMessage {
     type Output = Message;
 }
 
-/// Lists messages that came and were not fetched, or that are to go out, those that are taken first first; or those of
-/// a status. A page can have fewer messages than asked for, or none, and still not be the last: that one has no
-/// `next_cursor`.
+/// Lists received messages that were not fetched, or messages to be sent, in the order in which they are taken; or
+/// messages of one status. A page may have fewer messages than `limit`, or none, although more follow: only the last
+/// page has no `next_cursor`.
 #[derive(Default, Serialize)]
 pub struct ListMessages<'a> {
-    /// Which list.
+    /// The list to read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list: Option<MessageList>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<&'a str>,
-    /// The most messages to give.
+    /// The maximum number of messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
     /// Only messages of this caller.
@@ -154,8 +154,8 @@ pub struct ListMessages<'a> {
     pub caller_id: Option<u32>,
     /// The context that has them.
     pub context_id: ContextId,
-    /// Only messages of this status, whichever way they go, the one that got it last first: the last 10,000. `list`
-    /// does not count then.
+    /// Only messages of this status, received and sent, latest to reach it first: the last 10,000. `list` is ignored
+    /// then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<MessageStatus>,
 }
@@ -165,11 +165,11 @@ impl Call for ListMessages<'_> {
     type Output = MessagePage;
 }
 
-/// Notes that the owner of a message that came has it: it is not listed any more. Gives the message. One that is to go
-/// out the other side acknowledges.
+/// Acknowledges a received message for its owner: it is no longer listed. Returns the message. The other side
+/// acknowledges messages that are sent.
 #[derive(Serialize)]
 pub struct AcknowledgeMessage {
-    /// Who sent it; 0 is nobody.
+    /// The sender; 0 is nobody.
     pub caller_id: u32,
     /// Its number.
     pub message_id: u32,
@@ -182,10 +182,10 @@ impl Call for AcknowledgeMessage {
     type Output = Message;
 }
 
-/// Deletes a message whose result nobody awaits. Gives true.
+/// Deletes a message whose result nobody awaits. Returns true.
 #[derive(Serialize)]
 pub struct DeleteMessage {
-    /// Who sent it; 0 is nobody.
+    /// The sender; 0 is nobody.
     pub caller_id: u32,
     /// Its number.
     pub message_id: u32,

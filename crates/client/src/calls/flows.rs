@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::Call;
 use hero_model::{ContextId, Flow, FlowId, FlowPage, FlowSpec, FlowStatus, Seconds};
 
-/// Makes a flow: jobs by their names, which wait for each other as `depends_on` says. Gives its number. Nothing runs
-/// before `start_flow`. Either the whole flow is made, or nothing. A script sees what the jobs gave that it depends on
-/// as `inputs.NAME`. A call whose answer was lost can be repeated where it had an `idempotency_key`: it gives the same
+/// Creates a flow: named jobs, which wait for each other by `depends_on`. Returns its number. Nothing runs before
+/// `start_flow`. The call creates the whole flow, or nothing. A script reads the results of the jobs that it depends on
+/// as `inputs.NAME`. With an `idempotency_key`, a call whose answer was lost can be repeated, and returns the same
 /// flow.
 #[derive(Serialize)]
 pub struct CreateFlow<'a> {
@@ -21,15 +21,15 @@ impl Call for CreateFlow<'_> {
     type Output = FlowId;
 }
 
-/// Makes a flow, starts it, waits for its end and gives all that is known of it. A flow that ends badly is an error,
-/// which names the jobs that failed. When the wait runs out the flow goes on, and `get_flow` and `subscribe_flow` show
-/// how.
+/// Creates a flow, starts it, waits for its end and returns everything that is known about it. A flow that ends in
+/// error is a JSON-RPC error, which names the failed jobs. When the wait runs out, the flow continues; `get_flow` and
+/// `subscribe_flow` show its progress.
 #[derive(Serialize)]
 pub struct RunFlowAndWait<'a> {
     /// The other parameters.
     #[serde(flatten)]
     pub spec: &'a FlowSpec,
-    /// How many seconds to wait; 0 looks once.
+    /// How many seconds to wait; 0 checks once without waiting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_timeout: Option<Seconds>,
 }
@@ -39,7 +39,7 @@ impl Call for RunFlowAndWait<'_> {
     type Output = Flow;
 }
 
-/// Starts a flow that was made. Gives its status.
+/// Starts a created flow. Returns its status.
 #[derive(Serialize)]
 pub struct StartFlow {
     /// The flow to start.
@@ -53,12 +53,13 @@ impl Call for StartFlow {
     type Output = FlowStatus;
 }
 
-/// Waits for the end of a flow and gives all that is known of it. One that ends badly is an error.
+/// Waits for the end of a flow and returns everything that is known about it. A flow that ends in error is a JSON-RPC
+/// error.
 #[derive(Serialize)]
 pub struct WaitFlow {
     /// The flow to wait for.
     pub flow_id: FlowId,
-    /// How many seconds to wait; 0 looks once.
+    /// How many seconds to wait; 0 checks once without waiting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_timeout: Option<Seconds>,
     /// The context it belongs to.
@@ -70,8 +71,7 @@ impl Call for WaitFlow {
     type Output = Flow;
 }
 
-/// Gives all that is known of a flow: its status, each of its jobs with its times, what they gave, and the graph of
-/// them for Mermaid.
+/// Returns a flow: its status, its jobs with their times, their results, and their graph for Mermaid.
 #[derive(Serialize)]
 pub struct GetFlow {
     /// The flow to look at.
@@ -85,14 +85,14 @@ impl Call for GetFlow {
     type Output = Flow;
 }
 
-/// Lists flows, the newest first. A page can have fewer flows than asked for, or none, and still not be the last: that
-/// one has no `next_cursor`.
+/// Lists flows, newest first. A page may have fewer flows than `limit`, or none, although more follow: only the last
+/// page has no `next_cursor`.
 #[derive(Default, Serialize)]
 pub struct ListFlows<'a> {
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<&'a str>,
-    /// The most flows to give.
+    /// The maximum number of flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
     /// Only flows that this caller created.
@@ -107,8 +107,8 @@ impl Call for ListFlows<'_> {
     type Output = FlowPage;
 }
 
-/// Stops all jobs of a flow that have not ended. Gives the status of the flow, whose running scripts may not have
-/// obeyed yet.
+/// Stops all jobs of a flow that have not ended. Returns the status of the flow. Its running scripts may not have ended
+/// yet.
 #[derive(Serialize)]
 pub struct StopFlow {
     /// The flow to stop.
@@ -122,8 +122,8 @@ impl Call for StopFlow {
     type Output = FlowStatus;
 }
 
-/// Runs those jobs of a flow again that ended in error, with all that never ran because of them. Gives the status of
-/// the flow.
+/// Retries the jobs of a flow that ended in error, and those that never ran because of them. Returns the status of the
+/// flow.
 #[derive(Serialize)]
 pub struct RetryFlow {
     /// The flow to retry.
@@ -137,7 +137,7 @@ impl Call for RetryFlow {
     type Output = FlowStatus;
 }
 
-/// Deletes a flow that does not run, with its jobs. Gives true.
+/// Deletes a flow that is not running, with its jobs. Returns true.
 #[derive(Serialize)]
 pub struct DeleteFlow {
     /// The flow to delete.

@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::Call;
 use hero_model::{ContextId, Explanation, Job, JobFilter, JobId, JobPage, JobResult, JobSpec, LogPage, Seconds, Status};
 
-/// Stores a job, and starts it if `start` is set. Gives its id. The same `idempotency_key` with the same parameters
-/// gives the same job again.
+/// Stores a job, and starts it if `start` is set. Returns its id. A repeated call with the same `idempotency_key` and
+/// the same parameters returns the same job.
 #[derive(Serialize)]
 pub struct CreateJob<'a> {
     /// The other parameters.
@@ -21,13 +21,13 @@ impl Call for CreateJob<'_> {
     type Output = JobId;
 }
 
-/// Stores several jobs, all of them or none if one is refused, and starts them if `start` is set. Gives their ids, in
-/// order. Jobs with a `job_id` may name each other, in any order. All are of one context. There are at most 1000, which
-/// name at most 2000 others and have at most 2 MB. The error of a refused job has its place in `data.index`. Jobs that
-/// an earlier call with the same keys created are started after the others.
+/// Stores several jobs, or none if one is refused, and starts them if `start` is set. Returns their ids, in order. Jobs
+/// with a `job_id` may name each other, in any order. All jobs belong to one context. One call takes at most 1000 jobs,
+/// which name at most 2000 others and have at most 2 MB. The error for a refused job has its index in `data.index`.
+/// Jobs that an earlier call with the same keys created are started after the others.
 #[derive(Serialize)]
 pub struct CreateJobs<'a> {
-    /// What the jobs are to be.
+    /// The jobs to store.
     pub jobs: &'a [JobSpec],
     /// Starts the jobs at once, as `start_job` does, in one call. At most 64 jobs can be started so, which name at most
     /// 100 others and have at most 128 kB. Otherwise they stay `created` until they are started.
@@ -39,7 +39,7 @@ impl Call for CreateJobs<'_> {
     type Output = Vec<JobId>;
 }
 
-/// Starts a job that was created. Gives the status it has then.
+/// Starts a created job. Returns its status.
 #[derive(Serialize)]
 pub struct StartJob<'a> {
     /// The job to start.
@@ -53,14 +53,14 @@ impl Call for StartJob<'_> {
     type Output = Status;
 }
 
-/// Creates a job, starts it, waits for its end and gives its result. A job that ends badly is an error. When the wait
-/// runs out the job goes on, and `wait_job` waits on. When the connection closes the job goes on too.
+/// Creates a job, starts it, waits for its end and returns its result. A job that ends in error is a JSON-RPC error.
+/// When the wait runs out, or the connection closes, the job continues; `wait_job` waits for it again.
 #[derive(Serialize)]
 pub struct RunAndWait<'a> {
     /// The other parameters.
     #[serde(flatten)]
     pub spec: &'a JobSpec,
-    /// How many seconds to wait; 0 looks once.
+    /// How many seconds to wait; 0 checks once without waiting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_timeout: Option<Seconds>,
 }
@@ -70,13 +70,13 @@ impl Call for RunAndWait<'_> {
     type Output = JobResult;
 }
 
-/// Waits for the end of a job and gives its result. A job that ends badly is an error. When the wait runs out the error
-/// says why the job has not ended.
+/// Waits for the end of a job and returns its result. A job that ends in error is a JSON-RPC error. When the wait runs
+/// out, the error says why the job has not ended.
 #[derive(Serialize)]
 pub struct WaitJob<'a> {
     /// The job to wait for.
     pub job_id: &'a JobId,
-    /// How many seconds to wait; 0 looks once.
+    /// How many seconds to wait; 0 checks once without waiting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_timeout: Option<Seconds>,
     /// The context it belongs to.
@@ -88,8 +88,8 @@ impl Call for WaitJob<'_> {
     type Output = JobResult;
 }
 
-/// Stops a job that has not ended. Gives the status it has then. A running script gets one second to obey before the
-/// call returns; it is stopped in any case.
+/// Stops a job that has not ended. Returns its status. The call waits up to one second for a running script to end. The
+/// script is stopped in any case.
 #[derive(Serialize)]
 pub struct StopJob<'a> {
     /// The job to stop.
@@ -103,8 +103,8 @@ impl Call for StopJob<'_> {
     type Output = Status;
 }
 
-/// Runs a job again that has ended. Gives the status it has then. Its attempts count on, its retries begin anew, and
-/// what it gave before is gone. A job in error that others waited for does not bring those back.
+/// Runs an ended job again. Returns its status. Its attempts are counted on, its retries begin anew, and its previous
+/// result is gone. Jobs that waited for it and ended in error with it are not retried.
 #[derive(Serialize)]
 pub struct RetryJob<'a> {
     /// The job to run again.
@@ -118,7 +118,7 @@ impl Call for RetryJob<'_> {
     type Output = Status;
 }
 
-/// Gives the status of a job.
+/// Returns the status of a job.
 #[derive(Serialize)]
 pub struct GetStatus<'a> {
     /// The job to look at.
@@ -132,7 +132,7 @@ impl Call for GetStatus<'_> {
     type Output = Status;
 }
 
-/// Gives everything that is known of a job.
+/// Returns everything that is known about a job.
 #[derive(Serialize)]
 pub struct GetJob<'a> {
     /// The job to look at.
@@ -146,7 +146,7 @@ impl Call for GetJob<'_> {
     type Output = Job;
 }
 
-/// Gives the result of a job that has ended. A job that ended badly is an error.
+/// Returns the result of an ended job. A job that ended in error is a JSON-RPC error.
 #[derive(Serialize)]
 pub struct GetResult<'a> {
     /// The job to look at.
@@ -160,9 +160,9 @@ impl Call for GetResult<'_> {
     type Output = JobResult;
 }
 
-/// Gives log lines of a job, the oldest first. A page ends after about a megabyte, too: it may have fewer lines than
-/// asked for and not be the last, if it has any. A page without lines has a `next_cursor` too as long as the job can
-/// log more: ask again with it, or use `subscribe_logs`.
+/// Returns log lines of a job, oldest first. A page also ends after about a megabyte, so a page with lines, but fewer
+/// than `limit`, may not be the last. While the job can log more, even a page without lines has a `next_cursor`: call
+/// again with it, or use `subscribe_logs`.
 #[derive(Serialize)]
 pub struct GetLogs<'a> {
     /// The job whose log to read.
@@ -170,7 +170,7 @@ pub struct GetLogs<'a> {
     /// The `next_cursor` of the page before, or the `cursor` of a line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<&'a str>,
-    /// The most lines to give.
+    /// The maximum number of lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
     /// The context the job belongs to.
@@ -182,18 +182,18 @@ impl Call for GetLogs<'_> {
     type Output = LogPage;
 }
 
-/// Lists jobs, the newest first. A page can have fewer jobs than asked for, or none, and still not be the last: that
-/// one has no `next_cursor`. A list is for finding jobs: what is long of one is cut after 1 KB or left out, `truncated`
-/// says what, and `get_job` gives all of it.
+/// Lists jobs, newest first. A page may have fewer jobs than `limit`, or none, although more follow: only the last page
+/// has no `next_cursor`. Long values are cut after 1 KB or left out: `truncated` names them, and `get_job` returns them
+/// in full.
 #[derive(Default, Serialize)]
 pub struct ListJobs<'a> {
-    /// Which jobs; all that is given must fit.
+    /// The conditions, all of which a job must meet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<&'a JobFilter>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<&'a str>,
-    /// The most jobs to give.
+    /// The maximum number of jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
     /// The context they belong to.
@@ -205,8 +205,9 @@ impl Call for ListJobs<'_> {
     type Output = JobPage;
 }
 
-/// Has a job be seen in Redis as the coordinator's specification has it, too. Gives the key: `job:{caller}:{n}`. Each
-/// change of the job is written there from now on, and the hash goes with the job. A job that has such a key keeps it.
+/// Mirrors a job in Redis as a hash of the coordinator's specification. Returns the key: `job:{caller}:{n}`. From then
+/// on, each change of the job is also written there, and the hash is deleted with the job. A job that has such a key
+/// keeps it.
 #[derive(Serialize)]
 pub struct NumberJob<'a> {
     /// The job to number.
@@ -220,7 +221,7 @@ impl Call for NumberJob<'_> {
     type Output = String;
 }
 
-/// Deletes a job that does not run, with its log. Gives true.
+/// Deletes a job that is not running, with its log. Returns true.
 #[derive(Serialize)]
 pub struct DeleteJob<'a> {
     /// The job to delete.
@@ -234,7 +235,7 @@ impl Call for DeleteJob<'_> {
     type Output = bool;
 }
 
-/// Says why a job does not run now, or how it ended: in a word, in a sentence, and with the facts behind them.
+/// Explains why a job is not running, or how it ended: as a word, a sentence, and the facts behind them.
 #[derive(Serialize)]
 pub struct ExplainJob<'a> {
     /// The job to look at.

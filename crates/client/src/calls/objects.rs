@@ -5,11 +5,11 @@ use serde::Serialize;
 use super::Call;
 use hero_model::{Collection, ContextId, Find, Json, Name, ObjectId, ObjectPage};
 
-/// Stores an object in a collection, in place of one with the same id. Gives its id. The id is its field `id`; without
-/// that it gets a new one. The object and what stands in indexes for it are written in one step. A collection is there
-/// as soon as it has an object. An object that does not fit the schema of its collection is refused (-32602), and so is
-/// one of more than 240 KB (1008). A call without an id that is repeated after an answer was lost stores a second
-/// object.
+/// Stores an object in a collection, and replaces one with the same id. Returns its id. The id is the field `id` of the
+/// object; an object without it gets a new one. The object and its index entries are written in one step. A collection
+/// exists once it has an object. An object that violates the schema of its collection is refused (-32602), and so is
+/// one of more than 240 KB (1008). A call without an id stores a second object if it is repeated after its answer was
+/// lost.
 #[derive(Serialize)]
 pub struct SetObject<'a> {
     /// The collection.
@@ -25,7 +25,7 @@ impl Call for SetObject<'_> {
     type Output = ObjectId;
 }
 
-/// Gives an object.
+/// Returns an object.
 #[derive(Serialize)]
 pub struct GetObject<'a> {
     /// The collection.
@@ -41,10 +41,9 @@ impl Call for GetObject<'_> {
     type Output = Json;
 }
 
-/// Finds objects of a collection, all by default, in the order of their ids or of a field with an index. A field is
-/// asked for by an index if it has one. Otherwise objects are read one after another, at most 10,000 for a page, and
-/// the answer says so (`compared`): such a page may be short although more follow. Scripts make indexes by
-/// `osis::index`.
+/// Finds objects of a collection, by default all, ordered by id or by an indexed field. A condition uses the index of
+/// its field, if there is one. Otherwise objects are read one after another, at most 10,000 for a page, and the answer
+/// says so (`compared`): such a page may be short although more follow. Scripts create indexes with `osis::index`.
 #[derive(Serialize)]
 pub struct FindObjects<'a> {
     /// The other parameters.
@@ -61,7 +60,7 @@ impl Call for FindObjects<'_> {
     type Output = ObjectPage;
 }
 
-/// Deletes an object. Gives whether there was one.
+/// Deletes an object. Returns whether it existed.
 #[derive(Serialize)]
 pub struct DeleteObject<'a> {
     /// The collection.
@@ -77,7 +76,7 @@ impl Call for DeleteObject<'_> {
     type Output = bool;
 }
 
-/// Lists the collections of objects in the order of their names, each with how many objects it has, and its indexes.
+/// Lists the collections of objects by name, each with its number of objects and its indexes.
 #[derive(Default, Serialize)]
 pub struct ListCollections {
     /// The context they belong to.
@@ -89,8 +88,8 @@ impl Call for ListCollections {
     type Output = Vec<Collection>;
 }
 
-/// Deletes a collection with all its objects and indexes. Gives how many objects there were; `null` if there was no
-/// such collection.
+/// Deletes a collection with all its objects and indexes. Returns the number of objects that it had, or `null` if it
+/// did not exist.
 #[derive(Serialize)]
 pub struct DropCollection<'a> {
     /// The collection.

@@ -6,9 +6,9 @@ use super::Call;
 use hero_model::api::{Draining, ScriptCheck};
 use hero_model::{Actor, ContextId, Json, Name, QueueInfo, ScriptType, Seconds};
 
-/// Lists the live actors, with what each may do and how it is confined. Actors of other programs that say that they
-/// live are among them. Behind them come the script types of which this server was to offer actors and cannot, each
-/// with why (`unavailable`).
+/// Lists the live actors, with their capabilities and their confinement. The list includes actors of other programs
+/// that send heartbeats. After them come the script types for which this server should have actors and cannot, each
+/// with the reason (`unavailable`).
 #[derive(Default, Serialize)]
 pub struct ListActors {
     /// The context they work for.
@@ -20,8 +20,7 @@ impl Call for ListActors {
     type Output = Vec<Actor>;
 }
 
-/// Lists the functions that scripts have besides those of their language, with what each takes and gives, and an
-/// example.
+/// Lists the functions that scripts have besides those of their language, with parameters, result and an example.
 #[derive(Default, Serialize)]
 pub struct ListFunctions<'a> {
     /// Only the functions of scripts of this type.
@@ -34,9 +33,9 @@ impl Call for ListFunctions<'_> {
     type Output = Vec<Json>;
 }
 
-/// Compiles a script without running it, and says what is wrong with it, and where, unknown functions included. It is
-/// compiled in a confined process, as the scripts of jobs are. Nothing is found in scripts that are not Rhai or
-/// HeroScript, or for whose type this server has no pool, and where compiling takes longer than 5 s.
+/// Compiles a script without running it, and reports an error with its location. Unknown functions are errors, too. A
+/// confined process compiles it, as for jobs. No error is found if the script is neither Rhai nor HeroScript, if this
+/// server has no pool for its type, or if compiling takes longer than 5 s.
 #[derive(Serialize)]
 pub struct CheckScript<'a> {
     /// The source code.
@@ -53,7 +52,7 @@ impl Call for CheckScript<'_> {
     type Output = ScriptCheck;
 }
 
-/// Lists the work queues, with how many jobs wait in each and how many actors take from it.
+/// Lists the work queues, each with its number of waiting jobs and of actors.
 #[derive(Default, Serialize)]
 pub struct ListQueues {
     /// The context they belong to.
@@ -65,13 +64,13 @@ impl Call for ListQueues {
     type Output = Vec<QueueInfo>;
 }
 
-/// Has nothing taken from one queue, in any priority, until it is resumed. Gives true. Running jobs go on, and new ones
-/// wait. The queue of a type is not that of its groups and instances: each is paused by itself.
+/// Pauses a queue, in all priorities, until it is resumed. Returns true. Running jobs continue, and new ones wait. The
+/// queue of a type is not that of its groups and instances: each is paused by itself.
 #[derive(Serialize)]
 pub struct PauseQueue<'a> {
     /// The script type of the queue.
     pub script_type: &'a ScriptType,
-    /// The group of the queue; without it, and without an instance, it is the queue of the whole type.
+    /// The group of the queue. Without a group and an instance, it is the queue of the whole type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<&'a Name>,
     /// The instance of the queue, in the group `default` if none is named.
@@ -86,13 +85,12 @@ impl Call for PauseQueue<'_> {
     type Output = bool;
 }
 
-/// Has a paused queue served again, at once. Gives true, also if it was not paused; a type that nobody knows is
-/// refused.
+/// Resumes a paused queue at once. Returns true, even if the queue was not paused. An unknown type is refused.
 #[derive(Serialize)]
 pub struct ResumeQueue<'a> {
     /// The script type of the queue.
     pub script_type: &'a ScriptType,
-    /// The group of the queue; without it, and without an instance, it is the queue of the whole type.
+    /// The group of the queue. Without a group and an instance, it is the queue of the whole type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<&'a Name>,
     /// The instance of the queue, in the group `default` if none is named.
@@ -107,7 +105,7 @@ impl Call for ResumeQueue<'_> {
     type Output = bool;
 }
 
-/// Tells what this server is, what it serves, how its store is and which limits hold.
+/// Describes this server, its contexts and pools, the state of its store, and its limits.
 #[derive(Default, Serialize)]
 pub struct ServerInfo {}
 
@@ -116,7 +114,7 @@ impl Call for ServerInfo {
     type Output = Json;
 }
 
-/// Answers `pong`. Keeps a connection alive where WebSocket pings cannot be sent, and measures the way.
+/// Answers `pong`. This keeps a connection alive where WebSocket pings cannot be sent, and measures the round trip.
 #[derive(Default, Serialize)]
 pub struct Ping {}
 
@@ -125,13 +123,13 @@ impl Call for Ping {
     type Output = String;
 }
 
-/// Has this server take no jobs any more and end when those that run here have ended, for a restart that disturbs
-/// nobody. `/readyz` says 503 from now on. What is created meanwhile waits for other servers, or for this one to come
-/// back; calls are answered until the end.
+/// Stops taking jobs, and ends this server when the running ones have ended, for a restart that disturbs nobody. From
+/// then on `/readyz` answers 503. New jobs wait for other servers, or for this one to come back. Calls are answered
+/// until the end.
 #[derive(Default, Serialize)]
 pub struct DrainServer {
-    /// After how many seconds it ends at the latest; a further call can only shorten that. Scripts that run then get
-    /// the grace period, and what has not ended in it runs again elsewhere.
+    /// The seconds after which the server ends at the latest; a further call can only shorten this time. Scripts that
+    /// run then get the grace period, and jobs that do not end in it run again elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Seconds>,
 }

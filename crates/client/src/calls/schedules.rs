@@ -5,12 +5,12 @@ use serde::Serialize;
 use super::Call;
 use hero_model::{ContextId, Schedule, ScheduleId, SchedulePage, ScheduleSpec};
 
-/// Has a job run again and again, by `cron` or `every` so many seconds. Gives the schedule, with its next runs. It
-/// belongs to the context of its job. Each run is a job of its own, with the labels `schedule` and `slot`, the time it
-/// was due at. A call whose answer was lost can be repeated where it had an `idempotency_key`: it gives the same
-/// schedule. Whatever servers run or die, a run has one job. When the queue is full, the run waits for room. A time of
-/// day that the clock leaves out is met when it goes on, and one that it shows twice is met once. A script that does
-/// not compile is refused (-32602, with `error` as a failed job has it) if this server has a pool for its type.
+/// Creates a schedule, which runs a job by `cron` or at an interval (`every`). Returns the schedule, with its next
+/// runs. It belongs to the context of its job. Each run is a separate job, with the labels `schedule` and `slot`, the
+/// time at which it was due. With an `idempotency_key`, a call whose answer was lost can be repeated, and returns the
+/// same schedule. Each run has exactly one job, whichever servers run or die. When the queue is full, the run waits for
+/// room. A time of day that the clock skips is due right after the gap; one that it shows twice is due once. A script
+/// that does not compile is refused (-32602, with the `error` of a failed job) if this server has a pool for its type.
 #[derive(Serialize)]
 pub struct CreateSchedule<'a> {
     /// The parameters.
@@ -24,14 +24,14 @@ impl Call for CreateSchedule<'_> {
 }
 
 /// Lists schedules in the order of their next runs. A schedule that runs meanwhile may be on two pages; none is left
-/// out. A page can have fewer schedules than asked for, or none, and still not be the last: that one has no
+/// out. A page may have fewer schedules than `limit`, or none, although more follow: only the last page has no
 /// `next_cursor`.
 #[derive(Default, Serialize)]
 pub struct ListSchedules<'a> {
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<&'a str>,
-    /// The most schedules to give.
+    /// The maximum number of schedules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
     /// Only schedules that this caller created.
@@ -46,7 +46,7 @@ impl Call for ListSchedules<'_> {
     type Output = SchedulePage;
 }
 
-/// Deletes a schedule. Jobs that it has made stay. Gives true.
+/// Deletes a schedule. Its existing jobs stay. Returns true.
 #[derive(Serialize)]
 pub struct DeleteSchedule<'a> {
     /// The schedule to delete.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Subscription;
 use hero_model::{ContextId, FlowEvent, FlowId, JobEvent, JobFilter, JobId, LogLine};
 
-/// Follows a job to its end. Without a cursor the first item is the present state.
+/// Follows a job to its end. Without a cursor, the first item is the current state.
 #[derive(Serialize)]
 pub struct SubscribeJob<'a> {
     /// The job to follow.
@@ -19,9 +19,10 @@ impl Subscription for SubscribeJob<'_> {
     type Item = JobEvent;
 }
 
-/// Follows a flow to its end. The first item is where it is, then comes one for each change of a job, then its end, and
-/// `ended` last. With a cursor the changes after it come first. One without a `job` says where the flow is now, also
-/// where changes of jobs were lost because the subscriber reads too slowly.
+/// Follows a flow to its end. The first item is the current state of the flow. Then follow one item for each change of
+/// a job, the end of the flow, and `ended`. With a cursor, the changes after it come first. An item without a `job` is
+/// the current state of the flow; it also stands for changes of jobs that were lost because the subscriber reads too
+/// slowly.
 #[derive(Serialize)]
 pub struct SubscribeFlow {
     /// The flow to follow.
@@ -35,11 +36,11 @@ impl Subscription for SubscribeFlow {
     type Item = FlowEvent;
 }
 
-/// Follows every change of the jobs that fit a filter, from now on or from a cursor. Without a cursor the first item
-/// says where it begins.
+/// Follows every change of the jobs that match a filter, from now on or from a cursor. Without a cursor, the first item
+/// has the cursor where the subscription begins.
 #[derive(Default, Serialize)]
 pub struct SubscribeEvents<'a> {
-    /// Which jobs; all that is given must fit.
+    /// The conditions, all of which a job must meet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<&'a JobFilter>,
     /// The context they belong to.
@@ -51,8 +52,8 @@ impl Subscription for SubscribeEvents<'_> {
     type Item = JobEvent;
 }
 
-/// Follows the log of a job, from its first line or from a cursor. Ends when the job has ended and its last line was
-/// sent.
+/// Follows the log of a job, from its first line or from a cursor. The subscription ends when the job has ended and its
+/// last line was sent.
 #[derive(Serialize)]
 pub struct SubscribeLogs<'a> {
     /// The job whose log to follow.

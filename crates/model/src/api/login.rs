@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ContextId, IdentityId, Role, Timestamp, Token};
 
-/// Who makes a call.
+/// The caller and its rights.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Who {
     /// Its identity, if it has logged in with one.
     pub identity_id: Option<IdentityId>,
-    /// Whether it is whoever runs the server, who may do everything.
+    /// Whether the caller is the operator, who may do everything.
     pub operator: bool,
     /// The `caller_id` of jobs that it creates without naming one.
     pub caller_id: String,
@@ -20,33 +20,33 @@ pub struct Who {
     pub roles: BTreeMap<ContextId, Vec<Role>>,
 }
 
-/// Who has logged in.
+/// A login.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoggedIn {
     /// Its identity.
     pub identity_id: IdentityId,
-    /// What it shows from now on. It is told only now.
+    /// The bearer token. Shown only once.
     pub token: String,
-    /// When the token ends.
+    /// When the token expires.
     pub expires_at: Timestamp,
 }
 
-/// Whom a token stands for.
+/// The identity of a token.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Presented {
     /// Its identity.
     pub identity_id: IdentityId,
-    /// When the token ends, if it does.
+    /// When the token expires, if it does.
     pub expires_at: Option<Timestamp>,
 }
 
-/// A token that was just made.
+/// A newly created token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NewToken {
-    /// What is known of it from now on.
+    /// The token from now on, without its secret.
     #[serde(flatten)]
     pub token: Token,
-    /// What whoever has it shows.
+    /// The bearer token. Shown only once.
     pub secret: String,
 }

@@ -42,21 +42,21 @@ pub enum FlowNotice {
     Ended(Ended),
 }
 
-/// Nothing is missing behind this cursor: the subscription begins there.
+/// The subscription begins at this cursor. Nothing after it is missing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Began {
-    /// Where to go on from as long as nothing else has come.
+    /// The cursor to resume from until another item arrives.
     pub cursor: String,
 }
 
 /// Items were lost, because the subscriber reads too slowly or its cursor is too old.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Lagged {
-    /// Where to go on from.
+    /// The cursor to resume from.
     pub cursor: String,
 }
 
-/// Nothing will follow: the subscription ended by itself.
+/// The subscription ended by itself. Nothing follows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ended {}
 

@@ -3,11 +3,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::JobError;
 
-/// What is wrong with a script.
+/// The error of a script.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScriptCheck {
-    /// What is wrong, and where. Absent if nothing was found.
+    /// The error with its place. Absent if none was found.
     pub error: Option<JobError>,
 }
 

@@ -66,16 +66,16 @@ pub struct Collection {
     pub objects: u64,
     /// Its indexes, by the names of their fields.
     pub indexes: Vec<Index>,
-    /// Whether its objects have to fit a schema on this server.
+    /// Whether this server has a schema for its objects.
     pub typed: bool,
 }
 
 /// An index of a collection.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Index {
-    /// The field; `address.city` is a field of a field, and a dot in a name has a backslash before it.
+    /// The field. `address.city` names a nested field; a backslash escapes a dot in a name.
     pub field: String,
-    /// Whether it has all objects. One that is being made is not used yet.
+    /// Whether it has all objects. An index that is being built is not used yet.
     pub ready: bool,
 }
 

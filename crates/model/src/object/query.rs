@@ -12,19 +12,19 @@ use crate::Json;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Find {
-    /// What the fields of the objects have to be: a value, or any of `gte`, `gt`, `lte`, `lt` and `prefix` with theirs. A field that is an
-    /// array fits if one of its elements does, and one that is not there is `null`. All objects if absent.
+    /// The conditions by field: a value, or any of `gte`, `gt`, `lte`, `lt` and `prefix` with theirs. An array matches
+    /// if one of its elements does, and a missing field is `null`. All objects if absent.
     #[serde(default, rename = "filter", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, Value>")]
     pub conditions: BTreeMap<String, Condition>,
     /// The field to sort by, which needs an index; the id by default.
     pub order_by: Option<String>,
-    /// Whether the last comes first.
+    /// Whether the order is reversed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub descending: bool,
     /// The most objects to give, from 1 to 1,000; 100 by default.
     pub limit: Option<u32>,
-    /// Where to go on: the `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     pub cursor: Option<String>,
 }
 
@@ -170,13 +170,13 @@ pub fn keys_at(object: &Value, path: &str) -> BTreeSet<SortKey> {
 pub struct ObjectPage {
     /// The objects, in order.
     pub objects: Vec<Json>,
-    /// Where to go on, as `cursor`; absent at the end.
+    /// The `cursor` of the next page; absent on the last.
     pub next_cursor: Option<String>,
-    /// The fields that were asked for and not looked up in an index: objects were read one after another and compared, at most 10,000 for
-    /// one page, which therefore may be short although more follow.
+    /// The fields of the filter that no index was used for. Objects were read one after another and compared, at most
+    /// 10,000 for one page, so the page may be short although more follow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compared: Vec<String>,
-    /// How many objects were looked at.
+    /// How many objects were read.
     pub looked_at: u64,
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Code;
 use hero_model::{ErrorKind, FlowId, JobError, JobId, Reason, Status};
 
-/// What became of a call that the store did not answer.
+/// The outcome of a call that the store did not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Outcome")]
@@ -27,7 +27,7 @@ pub(crate) struct FailedJob {
     pub job: String,
     /// Its id.
     pub job_id: JobId,
-    /// How and where it went wrong.
+    /// Its error, with the place in the script.
     pub error: JobError,
 }
 
@@ -45,7 +45,7 @@ macro_rules! data {
                 $(#[doc = $of])+
                 pub $field: Option<$type>,
             )*
-            /// The place of the job among those of `create_jobs`, from 0.
+            /// The index of the job among those of `create_jobs`, from 0.
             pub index: Option<u32>,
             /// The name of the job in its flow.
             pub job: Option<String>,
@@ -60,7 +60,7 @@ macro_rules! data {
 }
 
 data! {
-    /// The data of error 1002: what stands in the way.
+    /// The data of error 1002: the state that prevents the call.
     StateData {
         /// The job.
         job_id: JobId,
@@ -81,34 +81,34 @@ data! {
         /// How many messages of the context wait.
         messages: u64,
     }
-    /// The data of error -32602: where a script does not compile, as far as that is what is wrong.
+    /// The data of error -32602: the error of a script that does not compile, if that is the cause.
     InvalidParamsData {
-        /// What is wrong with the script.
+        /// The error of the script.
         error: JobError,
     }
-    /// The data of error 1001: which job is not there.
+    /// The data of error 1001: the job that does not exist.
     JobNotFoundData {
         /// The job.
         job_id: JobId,
     }
     /// The data of error 1006: when to try again.
     RateLimitedData {
-        /// In how many milliseconds it is worth trying again.
+        /// The milliseconds after which to try again.
         retry_after_ms: u64,
-        /// The flow that another call is just making.
+        /// The flow that another call is creating.
         flow_id: FlowId,
     }
     /// The data of error 1007: when to try again.
     QueueFullData {
-        /// In how many milliseconds it is worth trying again.
+        /// The milliseconds after which to try again.
         retry_after_ms: u64,
     }
-    /// The data of error 1008: how large it may be.
+    /// The data of error 1008: the limit.
     TooLargeData {
-        /// The most that is allowed, in the unit that the message names.
+        /// The limit, in the unit that the message names.
         limit: u64,
     }
-    /// The data of error 1009: what became of the call.
+    /// The data of error 1009: the outcome of the call.
     StoreUnavailableData {
         /// Whether anything was done.
         outcome: CallOutcome,
@@ -117,7 +117,7 @@ data! {
         /// The key of Redis that another program has spoilt, if that is the cause.
         key: String,
     }
-    /// The data of error 1010: what the key stands for.
+    /// The data of error 1010: the job, flow or schedule that the key stands for.
     IdempotencyReusedData {
         /// The job.
         job_id: JobId,
@@ -126,7 +126,7 @@ data! {
         /// The schedule.
         schedule_id: JobId,
     }
-    /// The data of error 1011: what is not there.
+    /// The data of error 1011: the flow, schedule or object that does not exist.
     NotFoundData {
         /// The flow.
         flow_id: FlowId,
@@ -145,29 +145,29 @@ data! {
         status: Status,
         /// The attempt that failed.
         attempt: u32,
-        /// How and where it went wrong.
+        /// Its error, with the place in the script.
         error: JobError,
         /// The flow.
         flow_id: FlowId,
         /// The jobs of the flow that failed.
         failed: Vec<FailedJob>,
     }
-    /// The data of error 1102: what is waited for.
+    /// The data of error 1102: the job or the flow that is waited for.
     WaitRanOutData {
-        /// The job, which goes on.
+        /// The job, which continues.
         job_id: JobId,
-        /// The flow, which goes on.
+        /// The flow, which continues.
         flow_id: FlowId,
         /// The status that it has.
         status: Status,
-        /// Why it does not run, for people.
+        /// Why it is not running, as a sentence.
         explanation: String,
         /// The same, as a word.
         reason: Reason,
         /// How many jobs of the flow have not ended.
         open: u32,
     }
-    /// The data of error 1103: what was stopped.
+    /// The data of error 1103: the job or the flow that was stopped.
     JobStoppedData {
         /// The job.
         job_id: JobId,
@@ -175,7 +175,7 @@ data! {
         status: Status,
         /// The attempt that failed.
         attempt: u32,
-        /// How and where it went wrong.
+        /// Its error, with the place in the script.
         error: JobError,
         /// The flow.
         flow_id: FlowId,

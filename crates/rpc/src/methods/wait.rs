@@ -10,7 +10,7 @@ use hero_model::Seconds;
 /// The longest wait of a call for a job.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
-/// How long a call waits for a job: 120 seconds by default, 0 looks once.
+/// How long a call waits for a job: 120 seconds by default, 0 checks once.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Wait(Seconds);

@@ -200,37 +200,37 @@ class Methods(Face):
         job_id: str | UUID | None = None,
         start: bool | None = None,
     ) -> str:
-        """Stores a job, and starts it if `start` is set. Gives its id. The same `idempotency_key` with the same parameters gives the
-        same job again.
+        """Stores a job, and starts it if `start` is set. Returns its id. A repeated call with the same `idempotency_key` and the same
+        parameters returns the same job.
 
         Args:
             script: The script to run.
-            script_type: Which kind of actor runs it: `osis`, `sal`, or a configured type (default: "osis").
-            args: What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other.
-            timeout: The most seconds one attempt may take. 60 by default.
+            script_type: The script type, whose actors run it: `osis`, `sal`, or a configured type (default: "osis").
+            args: The value of `args` in the script: any JSON, nested at most 100 deep.
+            timeout: The time limit of one attempt in seconds. 60 by default.
             retries: Extra attempts after an error or a timeout (default: 0).
             retry_backoff: Seconds before the second attempt, doubling for each further one up to 300. 1 by default.
             priority: 0 urgent, 1 normal, 2 low (default: 1).
-            name: A name for people.
-            labels: Labels to find it by.
-            env_vars: What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for those of the
-                variables that `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`.
-            run_at: Not before this time (RFC 3339).
-            idempotency_key: The same key with the same parameters gives the same job again, for 24 hours.
+            name: A display name.
+            labels: Labels for finding the job.
+            env_vars: Environment variables: the value of `env` in the script. Their values are secrets, masked in logs and in
+                `get_job`. The variable `HERO_PLAIN` names those whose values are not: `"HERO_PLAIN": "MODE,CUSTOMER"`.
+            run_at: The job does not run before this time (RFC 3339).
+            idempotency_key: A key for this request. For 24 hours, the same key with the same parameters returns the same job.
             retention: Seconds to keep the job after its end.
             prerequisites: Jobs that must finish first.
-            parent_id: The job whose child it is.
-            predecessor_id: The job that must end first, with all its descendants.
+            parent_id: The parent job.
+            predecessor_id: The job that must end first, together with all its descendants.
             group: Only actors of this group may run it.
-            instance: Only this actor may run it; without a group that of the group `default`.
-            concurrent: Whether it may run beside other jobs of its actor (`sal`) (default: false).
-            log_path: Where to write its log file, below the log directory; at most 8 parts between slashes.
+            instance: Only the actor with this number may run it, in the group `default` if no group is given.
+            concurrent: Whether the job may run at the same time as others of its actor (`sal`) (default: false).
+            log_path: The path of its log file, relative to the log directory; at most 8 parts between slashes.
             context_id: The context it belongs to (default: 0).
-            caller_id: Who creates it; the session's identity by default, else `anonymous`.
+            caller_id: The caller that creates it: by default the identity of the session, else `anonymous`.
             worker_id: The worker of the dispatcher protocol; a number is the instance.
-            dependents: Jobs that wait for this one.
-            client_rpc_id: An identifier of the client's own, kept as it is.
-            job_id: The id the job shall have; a new one by default.
+            dependents: Jobs that wait for this job.
+            client_rpc_id: An identifier chosen by the client, stored unchanged.
+            job_id: The id of the job; a new one by default.
             start: Starts the job at once, as `start_job` does, in one call. Otherwise it stays `created` until it is started
                 (default: false).
 
@@ -275,13 +275,13 @@ class Methods(Face):
         *,
         start: bool | None = None,
     ) -> list[str]:
-        """Stores several jobs, all of them or none if one is refused, and starts them if `start` is set. Gives their ids, in order.
-        Jobs with a `job_id` may name each other, in any order. All are of one context. There are at most 1000, which name at most 2000
-        others and have at most 2 MB. The error of a refused job has its place in `data.index`. Jobs that an earlier call with the same
-        keys created are started after the others.
+        """Stores several jobs, or none if one is refused, and starts them if `start` is set. Returns their ids, in order. Jobs with a
+        `job_id` may name each other, in any order. All jobs belong to one context. One call takes at most 1000 jobs, which name at most
+        2000 others and have at most 2 MB. The error for a refused job has its index in `data.index`. Jobs that an earlier call with the
+        same keys created are started after the others.
 
         Args:
-            jobs: What the jobs are to be.
+            jobs: The jobs to store.
             start: Starts the jobs at once, as `start_job` does, in one call. At most 64 jobs can be started so, which name at most
                 100 others and have at most 128 kB. Otherwise they stay `created` until they are started (default: false).
 
@@ -301,14 +301,14 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.JobStatus:
-        """Starts a job that was created. Gives the status it has then.
+        """Starts a created job. Returns its status.
 
         Args:
             job_id: The job to start.
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            The status that the job has then.
+            The status of the job after the call.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -348,41 +348,41 @@ class Methods(Face):
         client_rpc_id: str | None = None,
         job_id: str | UUID | None = None,
     ) -> models.JobResult:
-        """Creates a job, starts it, waits for its end and gives its result. A job that ends badly is an error. When the wait runs out
-        the job goes on, and `wait_job` waits on. When the connection closes the job goes on too.
+        """Creates a job, starts it, waits for its end and returns its result. A job that ends in error is a JSON-RPC error. When the
+        wait runs out, or the connection closes, the job continues; `wait_job` waits for it again.
 
         Args:
             script: The script to run.
-            script_type: Which kind of actor runs it: `osis`, `sal`, or a configured type (default: "osis").
-            args: What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other.
-            wait_timeout: How many seconds to wait; 0 looks once (default: 120).
-            timeout: The most seconds one attempt may take. 60 by default.
+            script_type: The script type, whose actors run it: `osis`, `sal`, or a configured type (default: "osis").
+            args: The value of `args` in the script: any JSON, nested at most 100 deep.
+            wait_timeout: How many seconds to wait; 0 checks once without waiting (default: 120).
+            timeout: The time limit of one attempt in seconds. 60 by default.
             retries: Extra attempts after an error or a timeout (default: 0).
             retry_backoff: Seconds before the second attempt, doubling for each further one up to 300. 1 by default.
             priority: 0 urgent, 1 normal, 2 low (default: 1).
-            name: A name for people.
-            labels: Labels to find it by.
-            env_vars: What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for those of the
-                variables that `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`.
-            run_at: Not before this time (RFC 3339).
-            idempotency_key: The same key with the same parameters gives the same job again, for 24 hours.
+            name: A display name.
+            labels: Labels for finding the job.
+            env_vars: Environment variables: the value of `env` in the script. Their values are secrets, masked in logs and in
+                `get_job`. The variable `HERO_PLAIN` names those whose values are not: `"HERO_PLAIN": "MODE,CUSTOMER"`.
+            run_at: The job does not run before this time (RFC 3339).
+            idempotency_key: A key for this request. For 24 hours, the same key with the same parameters returns the same job.
             retention: Seconds to keep the job after its end.
             prerequisites: Jobs that must finish first.
-            parent_id: The job whose child it is.
-            predecessor_id: The job that must end first, with all its descendants.
+            parent_id: The parent job.
+            predecessor_id: The job that must end first, together with all its descendants.
             group: Only actors of this group may run it.
-            instance: Only this actor may run it; without a group that of the group `default`.
-            concurrent: Whether it may run beside other jobs of its actor (`sal`) (default: false).
-            log_path: Where to write its log file, below the log directory; at most 8 parts between slashes.
+            instance: Only the actor with this number may run it, in the group `default` if no group is given.
+            concurrent: Whether the job may run at the same time as others of its actor (`sal`) (default: false).
+            log_path: The path of its log file, relative to the log directory; at most 8 parts between slashes.
             context_id: The context it belongs to (default: 0).
-            caller_id: Who creates it; the session's identity by default, else `anonymous`.
+            caller_id: The caller that creates it: by default the identity of the session, else `anonymous`.
             worker_id: The worker of the dispatcher protocol; a number is the instance.
-            dependents: Jobs that wait for this one.
-            client_rpc_id: An identifier of the client's own, kept as it is.
-            job_id: The id the job shall have; a new one by default.
+            dependents: Jobs that wait for this job.
+            client_rpc_id: An identifier chosen by the client, stored unchanged.
+            job_id: The id of the job; a new one by default.
 
         Returns:
-            What the job gave.
+            The result of the job.
         """
         params: dict[str, Any] = {
             "script": script,
@@ -423,16 +423,16 @@ class Methods(Face):
         wait_timeout: float | timedelta | None = None,
         context_id: int | None = None,
     ) -> models.JobResult:
-        """Waits for the end of a job and gives its result. A job that ends badly is an error. When the wait runs out the error says why
-        the job has not ended.
+        """Waits for the end of a job and returns its result. A job that ends in error is a JSON-RPC error. When the wait runs out, the
+        error says why the job has not ended.
 
         Args:
             job_id: The job to wait for.
-            wait_timeout: How many seconds to wait; 0 looks once (default: 120).
+            wait_timeout: How many seconds to wait; 0 checks once without waiting (default: 120).
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            What the job gave.
+            The result of the job.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -448,15 +448,15 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.JobStatus:
-        """Stops a job that has not ended. Gives the status it has then. A running script gets one second to obey before the call
-        returns; it is stopped in any case.
+        """Stops a job that has not ended. Returns its status. The call waits up to one second for a running script to end. The script
+        is stopped in any case.
 
         Args:
             job_id: The job to stop.
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            The status that the job has then.
+            The status of the job after the call.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -471,15 +471,15 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.JobStatus:
-        """Runs a job again that has ended. Gives the status it has then. Its attempts count on, its retries begin anew, and what it
-        gave before is gone. A job in error that others waited for does not bring those back.
+        """Runs an ended job again. Returns its status. Its attempts are counted on, its retries begin anew, and its previous result is
+        gone. Jobs that waited for it and ended in error with it are not retried.
 
         Args:
             job_id: The job to run again.
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            The status that the job has then.
+            The status of the job after the call.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -494,7 +494,7 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.JobStatus:
-        """Gives the status of a job.
+        """Returns the status of a job.
 
         Args:
             job_id: The job to look at.
@@ -516,7 +516,7 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.Job:
-        """Gives everything that is known of a job.
+        """Returns everything that is known about a job.
 
         Args:
             job_id: The job to look at.
@@ -538,14 +538,14 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.JobResult:
-        """Gives the result of a job that has ended. A job that ended badly is an error.
+        """Returns the result of an ended job. A job that ended in error is a JSON-RPC error.
 
         Args:
             job_id: The job to look at.
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            What the job gave.
+            The result of the job.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -562,18 +562,18 @@ class Methods(Face):
         limit: int | None = None,
         context_id: int | None = None,
     ) -> models.LogPage:
-        """Gives log lines of a job, the oldest first. A page ends after about a megabyte, too: it may have fewer lines than asked for
-        and not be the last, if it has any. A page without lines has a `next_cursor` too as long as the job can log more: ask again with
-        it, or use `subscribe_logs`.
+        """Returns log lines of a job, oldest first. A page also ends after about a megabyte, so a page with lines, but fewer than
+        `limit`, may not be the last. While the job can log more, even a page without lines has a `next_cursor`: call again with it, or
+        use `subscribe_logs`.
 
         Args:
             job_id: The job whose log to read.
             cursor: The `next_cursor` of the page before, or the `cursor` of a line.
-            limit: The most lines to give (default: 100).
+            limit: The maximum number of lines (default: 100).
             context_id: The context the job belongs to (default: 0).
 
         Returns:
-            Lines of the log, the oldest first.
+            Lines of the log, oldest first.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -592,18 +592,17 @@ class Methods(Face):
         limit: int | None = None,
         context_id: int | None = None,
     ) -> models.JobPage:
-        """Lists jobs, the newest first. A page can have fewer jobs than asked for, or none, and still not be the last: that one has no
-        `next_cursor`. A list is for finding jobs: what is long of one is cut after 1 KB or left out, `truncated` says what, and
-        `get_job` gives all of it.
+        """Lists jobs, newest first. A page may have fewer jobs than `limit`, or none, although more follow: only the last page has no
+        `next_cursor`. Long values are cut after 1 KB or left out: `truncated` names them, and `get_job` returns them in full.
 
         Args:
-            filter: Which jobs; all that is given must fit.
-            cursor: The `next_cursor` of the page before.
-            limit: The most jobs to give (default: 100).
+            filter: The conditions, all of which a job must meet.
+            cursor: The `next_cursor` of the previous page.
+            limit: The maximum number of jobs (default: 100).
             context_id: The context they belong to (default: 0).
 
         Returns:
-            The jobs that fit, the latest first.
+            The matching jobs, newest first.
         """
         params: dict[str, Any] = {
             "filter": filter,
@@ -620,8 +619,8 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> str:
-        """Has a job be seen in Redis as the coordinator's specification has it, too. Gives the key: `job:{caller}:{n}`. Each change of
-        the job is written there from now on, and the hash goes with the job. A job that has such a key keeps it.
+        """Mirrors a job in Redis as a hash of the coordinator's specification. Returns the key: `job:{caller}:{n}`. From then on, each
+        change of the job is also written there, and the hash is deleted with the job. A job that has such a key keeps it.
 
         Args:
             job_id: The job to number.
@@ -643,7 +642,7 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> bool:
-        """Deletes a job that does not run, with its log. Gives true.
+        """Deletes a job that is not running, with its log. Returns true.
 
         Args:
             job_id: The job to delete.
@@ -665,14 +664,14 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.Explanation:
-        """Says why a job does not run now, or how it ended: in a word, in a sentence, and with the facts behind them.
+        """Explains why a job is not running, or how it ended: as a word, a sentence, and the facts behind them.
 
         Args:
             job_id: The job to look at.
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            What the job waits for, or why it ended.
+            The reason, and the facts behind it.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -694,24 +693,24 @@ class Methods(Face):
         context_id: int | None = None,
         idempotency_key: str | None = None,
     ) -> int:
-        """Makes a flow: jobs by their names, which wait for each other as `depends_on` says. Gives its number. Nothing runs before
-        `start_flow`. Either the whole flow is made, or nothing. A script sees what the jobs gave that it depends on as `inputs.NAME`. A
-        call whose answer was lost can be repeated where it had an `idempotency_key`: it gives the same flow.
+        """Creates a flow: named jobs, which wait for each other by `depends_on`. Returns its number. Nothing runs before `start_flow`.
+        The call creates the whole flow, or nothing. A script reads the results of the jobs that it depends on as `inputs.NAME`. With an
+        `idempotency_key`, a call whose answer was lost can be repeated, and returns the same flow.
 
         Args:
-            jobs: Its jobs, by names of letters, digits and `_`, which are those of `inputs`; at most 1,000.
-            name: A name for people.
-            env_vars: What the scripts of all its jobs see as `env`. The values are secrets, but for those of the variables that
-                `HERO_PLAIN` names.
-            on_failure: What becomes of the other jobs when one ends in error: `stop` (the default) stops them, `continue` has those
-                go on that do not wait for it. `stop`: They are stopped. `continue`: Those that do not wait for it go on (default:
+            jobs: The jobs by name, at most 1,000. Names have letters, digits and `_`, and are also those of `inputs`.
+            name: A display name.
+            env_vars: Environment variables of all its jobs: the value of `env` in their scripts. The values are secrets, except
+                those of the variables that `HERO_PLAIN` names.
+            on_failure: How the flow treats its other jobs when one ends in error: `stop` (the default) stops them, `continue` runs
+                those that do not wait for it. `stop`: They are stopped. `continue`: Those that do not wait for it continue (default:
                 "stop").
-            prerequisites: Jobs, none of the flow's own, that must finish before it begins.
+            prerequisites: Jobs outside the flow that must finish before it begins.
             retention: Seconds to keep the flow and its jobs after its end; seven days by default.
-            caller_id: Who creates it; the session's identity by default, else `anonymous`.
+            caller_id: The caller that creates it: by default the identity of the session, else `anonymous`.
             context_id: The context it belongs to (default: 0).
-            idempotency_key: The same key of the same caller with the same parameters gives the same flow again, for 24 hours. It is
-                kept for so long at least.
+            idempotency_key: A key for this request. For 24 hours, the same key of the same caller with the same parameters returns
+                the same flow. The flow is kept at least that long.
 
         Returns:
             The number of the flow.
@@ -744,24 +743,25 @@ class Methods(Face):
         context_id: int | None = None,
         idempotency_key: str | None = None,
     ) -> models.Flow:
-        """Makes a flow, starts it, waits for its end and gives all that is known of it. A flow that ends badly is an error, which names
-        the jobs that failed. When the wait runs out the flow goes on, and `get_flow` and `subscribe_flow` show how.
+        """Creates a flow, starts it, waits for its end and returns everything that is known about it. A flow that ends in error is a
+        JSON-RPC error, which names the failed jobs. When the wait runs out, the flow continues; `get_flow` and `subscribe_flow` show
+        its progress.
 
         Args:
-            jobs: Its jobs, by names of letters, digits and `_`, which are those of `inputs`; at most 1,000.
-            wait_timeout: How many seconds to wait; 0 looks once (default: 120).
-            name: A name for people.
-            env_vars: What the scripts of all its jobs see as `env`. The values are secrets, but for those of the variables that
-                `HERO_PLAIN` names.
-            on_failure: What becomes of the other jobs when one ends in error: `stop` (the default) stops them, `continue` has those
-                go on that do not wait for it. `stop`: They are stopped. `continue`: Those that do not wait for it go on (default:
+            jobs: The jobs by name, at most 1,000. Names have letters, digits and `_`, and are also those of `inputs`.
+            wait_timeout: How many seconds to wait; 0 checks once without waiting (default: 120).
+            name: A display name.
+            env_vars: Environment variables of all its jobs: the value of `env` in their scripts. The values are secrets, except
+                those of the variables that `HERO_PLAIN` names.
+            on_failure: How the flow treats its other jobs when one ends in error: `stop` (the default) stops them, `continue` runs
+                those that do not wait for it. `stop`: They are stopped. `continue`: Those that do not wait for it continue (default:
                 "stop").
-            prerequisites: Jobs, none of the flow's own, that must finish before it begins.
+            prerequisites: Jobs outside the flow that must finish before it begins.
             retention: Seconds to keep the flow and its jobs after its end; seven days by default.
-            caller_id: Who creates it; the session's identity by default, else `anonymous`.
+            caller_id: The caller that creates it: by default the identity of the session, else `anonymous`.
             context_id: The context it belongs to (default: 0).
-            idempotency_key: The same key of the same caller with the same parameters gives the same flow again, for 24 hours. It is
-                kept for so long at least.
+            idempotency_key: A key for this request. For 24 hours, the same key of the same caller with the same parameters returns
+                the same flow. The flow is kept at least that long.
 
         Returns:
             The flow as it ended.
@@ -787,14 +787,14 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.FlowStatus:
-        """Starts a flow that was made. Gives its status.
+        """Starts a created flow. Returns its status.
 
         Args:
             flow_id: The flow to start.
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            The status that the flow has then.
+            The status of the flow after the call.
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
@@ -810,11 +810,11 @@ class Methods(Face):
         wait_timeout: float | timedelta | None = None,
         context_id: int | None = None,
     ) -> models.Flow:
-        """Waits for the end of a flow and gives all that is known of it. One that ends badly is an error.
+        """Waits for the end of a flow and returns everything that is known about it. A flow that ends in error is a JSON-RPC error.
 
         Args:
             flow_id: The flow to wait for.
-            wait_timeout: How many seconds to wait; 0 looks once (default: 120).
+            wait_timeout: How many seconds to wait; 0 checks once without waiting (default: 120).
             context_id: The context it belongs to (default: 0).
 
         Returns:
@@ -834,8 +834,7 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.Flow:
-        """Gives all that is known of a flow: its status, each of its jobs with its times, what they gave, and the graph of them for
-        Mermaid.
+        """Returns a flow: its status, its jobs with their times, their results, and their graph for Mermaid.
 
         Args:
             flow_id: The flow to look at.
@@ -859,17 +858,17 @@ class Methods(Face):
         caller_id: str | None = None,
         context_id: int | None = None,
     ) -> models.FlowPage:
-        """Lists flows, the newest first. A page can have fewer flows than asked for, or none, and still not be the last: that one has
-        no `next_cursor`.
+        """Lists flows, newest first. A page may have fewer flows than `limit`, or none, although more follow: only the last page has no
+        `next_cursor`.
 
         Args:
-            cursor: The `next_cursor` of the page before.
-            limit: The most flows to give (default: 100).
+            cursor: The `next_cursor` of the previous page.
+            limit: The maximum number of flows (default: 100).
             caller_id: Only flows that this caller created.
             context_id: The context they belong to (default: 0).
 
         Returns:
-            The flows, the latest first.
+            The flows, newest first.
         """
         params: dict[str, Any] = {
             "cursor": cursor,
@@ -886,14 +885,14 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.FlowStatus:
-        """Stops all jobs of a flow that have not ended. Gives the status of the flow, whose running scripts may not have obeyed yet.
+        """Stops all jobs of a flow that have not ended. Returns the status of the flow. Its running scripts may not have ended yet.
 
         Args:
             flow_id: The flow to stop.
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            The status that the flow has then.
+            The status of the flow after the call.
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
@@ -908,14 +907,14 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.FlowStatus:
-        """Runs those jobs of a flow again that ended in error, with all that never ran because of them. Gives the status of the flow.
+        """Retries the jobs of a flow that ended in error, and those that never ran because of them. Returns the status of the flow.
 
         Args:
             flow_id: The flow to retry.
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            The status that the flow has then.
+            The status of the flow after the call.
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
@@ -930,7 +929,7 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> bool:
-        """Deletes a flow that does not run, with its jobs. Gives true.
+        """Deletes a flow that is not running, with its jobs. Returns true.
 
         Args:
             flow_id: The flow to delete.
@@ -962,28 +961,29 @@ class Methods(Face):
         idempotency_key: str | None = None,
         schedule_id: str | UUID | None = None,
     ) -> models.Schedule:
-        """Has a job run again and again, by `cron` or `every` so many seconds. Gives the schedule, with its next runs. It belongs to
-        the context of its job. Each run is a job of its own, with the labels `schedule` and `slot`, the time it was due at. A call
-        whose answer was lost can be repeated where it had an `idempotency_key`: it gives the same schedule. Whatever servers run or
-        die, a run has one job. When the queue is full, the run waits for room. A time of day that the clock leaves out is met when it
-        goes on, and one that it shows twice is met once. A script that does not compile is refused (-32602, with `error` as a failed
-        job has it) if this server has a pool for its type.
+        """Creates a schedule, which runs a job by `cron` or at an interval (`every`). Returns the schedule, with its next runs. It
+        belongs to the context of its job. Each run is a separate job, with the labels `schedule` and `slot`, the time at which it was
+        due. With an `idempotency_key`, a call whose answer was lost can be repeated, and returns the same schedule. Each run has
+        exactly one job, whichever servers run or die. When the queue is full, the run waits for room. A time of day that the clock
+        skips is due right after the gap; one that it shows twice is due once. A script that does not compile is refused (-32602, with
+        the `error` of a failed job) if this server has a pool for its type.
 
         Args:
-            job: What each of its jobs is. Without `job_id`, `idempotency_key`, `run_at` and relations: those are for single jobs.
-            cron: When it runs, such as `0 9 * * MON-FRI`: minute, hour, day of the month, month, weekday; seconds before them if
-                there are six.
+            job: The job of each run. `job_id`, `idempotency_key`, `run_at` and relations are not allowed here: they are for single
+                jobs.
+            cron: When it runs, such as `0 9 * * MON-FRI`: minute, hour, day of the month, month, weekday. A sixth field in front is
+                for seconds.
             every: Seconds from one run to the next, at least 1; counted from `start_at`, else from its creation.
-            time_zone: Where `cron` is read and times are shown, such as `Europe/Berlin`. UTC by default.
-            overlap: What a run does when the one before has not ended; `skip` by default.
-            missed: What becomes of runs that were due while no server ran; `once` by default.
-            missed_limit: The most jobs that `missed: all` makes up for at a time. 100 by default, at most 1000.
-            start_at: No run is before this time (RFC 3339).
-            end_at: No run is after this time.
-            name: A name for people.
-            idempotency_key: A key for this request: repeated with the same parameters within 24 hours, it gives the same schedule
-                again, as it is then.
-            schedule_id: The id the schedule shall have; a new one by default.
+            time_zone: The time zone of `cron` and of the times shown, such as `Europe/Berlin`. UTC by default.
+            overlap: How a run behaves if the previous one has not ended; `skip` by default.
+            missed: How runs are treated that were due while no server ran; `once` by default.
+            missed_limit: The maximum number of jobs that `missed: all` creates at a time. 100 by default, at most 1000.
+            start_at: The earliest time of a run (RFC 3339).
+            end_at: The latest time of a run.
+            name: A display name.
+            idempotency_key: A key for this request. For 24 hours, the same key with the same parameters returns the same schedule
+                in its state at that time.
+            schedule_id: The id of the schedule; a new one by default.
 
         Returns:
             The schedule.
@@ -1014,11 +1014,11 @@ class Methods(Face):
         context_id: int | None = None,
     ) -> models.SchedulePage:
         """Lists schedules in the order of their next runs. A schedule that runs meanwhile may be on two pages; none is left out. A page
-        can have fewer schedules than asked for, or none, and still not be the last: that one has no `next_cursor`.
+        may have fewer schedules than `limit`, or none, although more follow: only the last page has no `next_cursor`.
 
         Args:
-            cursor: The `next_cursor` of the page before.
-            limit: The most schedules to give (default: 100).
+            cursor: The `next_cursor` of the previous page.
+            limit: The maximum number of schedules (default: 100).
             caller_id: Only schedules that this caller created.
             context_id: The context they belong to (default: 0).
 
@@ -1040,7 +1040,7 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> bool:
-        """Deletes a schedule. Jobs that it has made stay. Gives true.
+        """Deletes a schedule. Its existing jobs stay. Returns true.
 
         Args:
             schedule_id: The schedule to delete.
@@ -1063,10 +1063,10 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> str:
-        """Stores an object in a collection, in place of one with the same id. Gives its id. The id is its field `id`; without that it
-        gets a new one. The object and what stands in indexes for it are written in one step. A collection is there as soon as it has an
-        object. An object that does not fit the schema of its collection is refused (-32602), and so is one of more than 240 KB (1008).
-        A call without an id that is repeated after an answer was lost stores a second object.
+        """Stores an object in a collection, and replaces one with the same id. Returns its id. The id is the field `id` of the object;
+        an object without it gets a new one. The object and its index entries are written in one step. A collection exists once it has
+        an object. An object that violates the schema of its collection is refused (-32602), and so is one of more than 240 KB (1008). A
+        call without an id stores a second object if it is repeated after its answer was lost.
 
         Args:
             collection: The collection.
@@ -1091,7 +1091,7 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> Any:
-        """Gives an object.
+        """Returns an object.
 
         Args:
             collection: The collection.
@@ -1120,23 +1120,22 @@ class Methods(Face):
         cursor: str | None = None,
         context_id: int | None = None,
     ) -> models.ObjectPage:
-        """Finds objects of a collection, all by default, in the order of their ids or of a field with an index. A field is asked for by
-        an index if it has one. Otherwise objects are read one after another, at most 10,000 for a page, and the answer says so
-        (`compared`): such a page may be short although more follow. Scripts make indexes by `osis::index`.
+        """Finds objects of a collection, by default all, ordered by id or by an indexed field. A condition uses the index of its field,
+        if there is one. Otherwise objects are read one after another, at most 10,000 for a page, and the answer says so (`compared`):
+        such a page may be short although more follow. Scripts create indexes with `osis::index`.
 
         Args:
             collection: The collection. One that does not exist has no objects.
-            filter: What fields have to be: `{"city": "Ghent", "born": {"gte": 1800, "lt": 1900}, "name": {"prefix": "A"}}`. A field
-                that is an array fits if one of its elements does, and one that is not there is `null`; `address.zip` is a field of a
-                field.
+            filter: The conditions by field: `{"city": "Ghent", "born": {"gte": 1800, "lt": 1900}, "name": {"prefix": "A"}}`. An
+                array matches if one of its elements does, and a missing field is `null`. `address.zip` names a nested field.
             order_by: The field to sort by, which needs an index; the id by default.
-            descending: Whether the last comes first.
-            limit: The most objects to give (default: 100).
-            cursor: The `next_cursor` of the page before.
+            descending: Whether the order is reversed.
+            limit: The maximum number of objects (default: 100).
+            cursor: The `next_cursor` of the previous page.
             context_id: The context they belong to (default: 0).
 
         Returns:
-            The objects that fit.
+            The matching objects.
         """
         params: dict[str, Any] = {
             "collection": collection,
@@ -1157,7 +1156,7 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> bool:
-        """Deletes an object. Gives whether there was one.
+        """Deletes an object. Returns whether it existed.
 
         Args:
             collection: The collection.
@@ -1165,7 +1164,7 @@ class Methods(Face):
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            Whether there was such an object.
+            Whether the object existed.
         """
         params: dict[str, Any] = {
             "collection": collection,
@@ -1180,7 +1179,7 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> list[models.Collection]:
-        """Lists the collections of objects in the order of their names, each with how many objects it has, and its indexes.
+        """Lists the collections of objects by name, each with its number of objects and its indexes.
 
         Args:
             context_id: The context they belong to (default: 0).
@@ -1200,15 +1199,15 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> int | None:
-        """Deletes a collection with all its objects and indexes. Gives how many objects there were; `null` if there was no such
-        collection.
+        """Deletes a collection with all its objects and indexes. Returns the number of objects that it had, or `null` if it did not
+        exist.
 
         Args:
             collection: The collection.
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            How many objects there were, or null if that is not known.
+            The number of objects that it had, or null if that is not known.
         """
         params: dict[str, Any] = {
             "collection": collection,
@@ -1223,11 +1222,11 @@ class Methods(Face):
         pubkey: str | None = None,
         address: Sequence[str] | None = None,
     ) -> models.Identity:
-        """Makes an identity: somebody who may be given tokens, and rights in contexts.
+        """Creates an identity, which can get tokens, and rights in contexts.
 
         Args:
-            pubkey: Its public key (secp256k1, uncompressed, hexadecimal). No two identities have the same.
-            address: Where it can be reached, 16 at most.
+            pubkey: Its public key (secp256k1, uncompressed, hexadecimal). No two identities share one.
+            address: The addresses at which it can be reached; at most 16.
 
         Returns:
             The identity.
@@ -1246,15 +1245,15 @@ class Methods(Face):
         pubkey: str | None = None,
         address: Sequence[str] | None = None,
     ) -> models.Identity:
-        """Changes an identity: what is given takes the place of what was there.
+        """Changes an identity. Each given field replaces its old value.
 
         Args:
             identity_id: The identity to change.
             pubkey: Its new public key.
-            address: Where it can be reached now.
+            address: The new addresses at which it can be reached.
 
         Returns:
-            The identity as it is now.
+            The changed identity.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1268,7 +1267,8 @@ class Methods(Face):
         self,
         identity_id: int,
     ) -> models.Identity:
-        """Gives an identity. Where callers log in: yourself, or one that has a role in a context in which you have one.
+        """Returns an identity. Where callers log in, you see only yourself and identities with a role in a context in which you have
+        one.
 
         Args:
             identity_id: The identity to look at.
@@ -1288,12 +1288,12 @@ class Methods(Face):
         cursor: str | None = None,
         limit: int | None = None,
     ) -> models.IdentityPage:
-        """Lists identities in the order of their numbers. Where callers log in: yourself, and those that have a role in a context in
-        which you have one. A page may hold fewer than asked for and still have a next.
+        """Lists identities by number. Where callers log in, you see only yourself and identities with a role in a context in which you
+        have one. A page may have fewer identities than `limit` although more follow.
 
         Args:
-            cursor: The `next_cursor` of the page before.
-            limit: The most identities to give (default: 100).
+            cursor: The `next_cursor` of the previous page.
+            limit: The maximum number of identities (default: 100).
 
         Returns:
             The identities.
@@ -1309,7 +1309,7 @@ class Methods(Face):
         self,
         identity_id: int,
     ) -> bool:
-        """Deletes an identity with its tokens: whoever has shown one is logged out. Its number is never given again. Gives true.
+        """Deletes an identity with its tokens, and logs out everybody who uses one of them. Its number is never reused. Returns true.
 
         Args:
             identity_id: The identity to delete.
@@ -1324,10 +1324,10 @@ class Methods(Face):
         return answer
 
     async def whoami(self) -> models.Who:
-        """Tells who makes the call, and what it may do.
+        """Returns the caller and its rights.
 
         Returns:
-            Who the caller is, and what it may do.
+            The caller and its rights.
         """
         params: dict[str, Any] = {}
         answer: models.Who = await self._call("whoami", params, models.Who, REPEAT)
@@ -1337,12 +1337,12 @@ class Methods(Face):
         self,
         pubkey: str,
     ) -> str:
-        """Gives a nonce to sign, with which `authenticate` logs in: `hero:{host}:{random}:{expiry}`. It is good for one login within
-        five minutes, with this public key, under the name by which the server was reached. Look whether that is the one that you meant
-        before you sign. The answer is the same whether or not there is an identity with this key.
+        """Returns a nonce to sign for `authenticate`: `hero:{host}:{random}:{expiry}`. It is valid for one login within five minutes,
+        with this public key, under the host name by which the server was reached. Check that name before you sign. The answer is the
+        same whether or not an identity has this key.
 
         Args:
-            pubkey: The public key of whoever wants to log in (secp256k1, uncompressed, hexadecimal).
+            pubkey: The public key of the identity that logs in (secp256k1, uncompressed, hexadecimal).
 
         Returns:
             The nonce to sign.
@@ -1359,9 +1359,9 @@ class Methods(Face):
         signature: str,
         nonce: str,
     ) -> models.LoggedIn:
-        """Logs in by a nonce that was signed, as an Ethereum personal message. Gives a token, which goes into `Authorization: Bearer
-        …`. On a WebSocket where callers have to log in, the connection is that identity from then on. The token ends by itself; of one
-        identity at most 50 of these last, of which the first to end gives way.
+        """Logs in with a nonce that is signed as an Ethereum personal message. Returns a token for `Authorization: Bearer …`. On a
+        WebSocket where callers have to log in, the connection has that identity from then on. The token expires. An identity has at
+        most 50 tokens of this kind; a further login replaces the one that expires first.
 
         Args:
             pubkey: The public key for which the nonce was fetched.
@@ -1369,7 +1369,7 @@ class Methods(Face):
             nonce: The nonce, as `fetch_nonce` gave it.
 
         Returns:
-            The token of the session, and until when it holds.
+            The token of the session, and its expiry.
         """
         params: dict[str, Any] = {
             "pubkey": pubkey,
@@ -1386,17 +1386,17 @@ class Methods(Face):
         name: str | None = None,
         lifetime: float | timedelta | None = None,
     ) -> models.NewToken:
-        """Makes a token of an identity. Its `secret` is told only now: it goes into `Authorization: Bearer …`. An identity may make
-        tokens of its own, 100 at once and one a second from then on: they end with that by which it has logged in, when it expires or
-        is revoked, at the latest. The operator makes those of all. There are at most 100 of one identity.
+        """Creates a token for an identity. Its `secret` is shown only once: it goes into `Authorization: Bearer …`. An identity may
+        create tokens of its own, 100 at once and then one per second. They end at the latest when the token by which it has logged in
+        expires or is revoked. The operator may create tokens for all. An identity has at most 100 of them.
 
         Args:
-            identity_id: Whom it stands for.
-            name: What it is for.
-            lifetime: After how many seconds it ends; never, if this is not given.
+            identity_id: Its identity.
+            name: Its purpose.
+            lifetime: The seconds after which it expires; by default it never does.
 
         Returns:
-            The token; it is shown this once.
+            The token. Its secret is shown only once.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1410,16 +1410,17 @@ class Methods(Face):
         self,
         token: str,
     ) -> models.Presented:
-        """Has the connection go on with this token: a new one, before that by which it has logged in ends. On a WebSocket where callers
-        have to log in, the connection is from then on whoever the token stands for, as after `authenticate`: what it waits for and
-        follows goes on as far as that one may, and ends with an error (1004) where it may not. A token that is none changes nothing.
-        Over HTTP each request has its own token, so there, and where nobody has to log in, this only tells whose token it is.
+        """Switches the connection to this token, for example before the token by which it has logged in expires. On a WebSocket where
+        callers have to log in, the connection has the identity of the token from then on, as after `authenticate`. Its waits and
+        subscriptions continue if that identity is allowed to make them, and end with an error (1004) otherwise. An invalid token
+        changes nothing. Over HTTP each request has its own token, so there, and where nobody has to log in, the call only returns the
+        identity of the token.
 
         Args:
             token: The token, as `create_token` or `authenticate` gave it.
 
         Returns:
-            Whom the token stands for, and until when.
+            The identity of the token, and its expiry.
         """
         params: dict[str, Any] = {
             "token": token,
@@ -1431,10 +1432,10 @@ class Methods(Face):
         self,
         identity_id: int,
     ) -> list[models.Token]:
-        """Lists the tokens of an identity that have not ended, the oldest first.
+        """Lists the tokens of an identity that have not ended, oldest first.
 
         Args:
-            identity_id: Whose tokens.
+            identity_id: The identity that has the tokens.
 
         Returns:
             The tokens, without their secrets.
@@ -1449,8 +1450,8 @@ class Methods(Face):
         self,
         token_id: str,
     ) -> bool:
-        """Revokes a token: whoever has shown it is logged out at once, also on connections that are open. Gives true. An identity may
-        revoke tokens of its own, the operator all.
+        """Revokes a token, and logs out everybody who uses it at once, also on open connections. Returns true. An identity may revoke
+        its own tokens, the operator all.
 
         Args:
             token_id: The token to revoke.
@@ -1471,13 +1472,13 @@ class Methods(Face):
         admins: Sequence[int] | None = None,
         limits: models.ContextLimits | Mapping[str, Any] | None = None,
     ) -> models.Context:
-        """Makes a context: a tenant with a database, jobs, objects and files of its own. It takes calls at once, and those of other
+        """Creates a context: a tenant with its own database, jobs, objects and files. This server accepts calls for it at once, other
         servers within a second.
 
         Args:
-            name: What it is for.
-            admins: Who may do everything in it.
-            limits: What may be used in it.
+            name: Its purpose.
+            admins: The identities that may do everything in it.
+            limits: Its limits.
 
         Returns:
             The context.
@@ -1497,16 +1498,16 @@ class Methods(Face):
         name: str | None = None,
         limits: models.ContextLimits | Mapping[str, Any] | None = None,
     ) -> models.Context:
-        """Changes a context. What is not given stays. Limits are the operator's to set; 0 takes one away. It holds at once on this
-        server, and within a second on others. Roles are changed by `grant` and `revoke`.
+        """Changes a context. Fields that are not given stay as they are. Limits are the operator's to set; 0 takes one away. It holds
+        at once on this server, and within a second on others. Roles are changed by `grant` and `revoke`.
 
         Args:
             context_id: The context to change (default: 0).
-            name: What it is for.
-            limits: What may be used in it.
+            name: Its purpose.
+            limits: Its limits.
 
         Returns:
-            The context as it is now.
+            The changed context.
         """
         params: dict[str, Any] = {
             "context_id": context_id,
@@ -1521,7 +1522,7 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.Context:
-        """Gives a context: who may do what in it, and what may be used there.
+        """Returns a context with its roles and limits.
 
         Args:
             context_id: The context to look at (default: 0).
@@ -1541,11 +1542,11 @@ class Methods(Face):
         cursor: str | None = None,
         limit: int | None = None,
     ) -> models.ContextPage:
-        """Lists contexts in the order of their numbers: those in which the caller has a role, or all for the operator.
+        """Lists contexts by number: those in which the caller has a role, or all for the operator.
 
         Args:
-            cursor: The `next_cursor` of the page before.
-            limit: The most contexts to give (default: 100).
+            cursor: The `next_cursor` of the previous page.
+            limit: The maximum number of contexts (default: 100).
 
         Returns:
             The contexts.
@@ -1563,13 +1564,13 @@ class Methods(Face):
         *,
         stop_jobs: bool | None = None,
     ) -> bool:
-        """Deletes a context with everything in it, for good. Its number is never given again. Gives true: it takes no calls from then
-        on, and what it holds goes in the background.
+        """Deletes a context with everything in it, for good. Its number is never reused. Returns true. From then on the context accepts
+        no calls; its data is deleted in the background.
 
         Args:
             context_id: The context to delete.
-            stop_jobs: Whether jobs that have not ended are stopped, and messages that wait to be sent or for their result are lost.
-                Otherwise a context that has some is not deleted (default: false).
+            stop_jobs: Whether to stop jobs that have not ended, and to lose messages that wait to be sent or for their result.
+                Otherwise a context with such jobs or messages is not deleted (default: false).
 
         Returns:
             True.
@@ -1588,16 +1589,16 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.Context:
-        """Gives an identity a role in a context. Gives who may do what there now. It holds at once on this server, and within half a
-        second on others.
+        """Gives an identity a role in a context. Returns the context with its roles. The change applies at once on this server, and
+        within half a second on others.
 
         Args:
-            identity_id: Who gets the role.
+            identity_id: The identity that gets the role.
             role: The role.
             context_id: The context (default: 0).
 
         Returns:
-            The context as it is now.
+            The changed context.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1614,16 +1615,16 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.Context:
-        """Takes a role in a context from an identity. Gives who may do what there now. It holds at once on this server, and within half
-        a second on others.
+        """Takes a role in a context from an identity. Returns the context with its roles. The change applies at once on this server,
+        and within half a second on others.
 
         Args:
-            identity_id: Who loses the role.
+            identity_id: The identity that loses the role.
             role: The role.
             context_id: The context (default: 0).
 
         Returns:
-            The context as it is now.
+            The changed context.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1645,17 +1646,17 @@ class Methods(Face):
         topic: str | None = None,
         context_id: int | None = None,
     ) -> models.Runner:
-        """Makes a runner: it runs the jobs of its script type whose `group` is `runner{runner_id}`. A local one is a pool of the
-        context; the jobs of another one are sent as messages to its address.
+        """Creates a runner, which runs the jobs of its script type whose `group` is `runner{runner_id}`. A local runner is a pool of
+        the context. The jobs of any other runner are sent as messages to its address.
 
         Args:
             script_type: The script type of its jobs.
             local: Whether it is a pool of this context (default: true).
-            address: Where it is, if it is not local.
-            pubkey: The key with which results of its jobs are signed: that of the node that runs them.
+            address: Its address, if it is not local.
+            pubkey: The key that signs the results of its jobs: that of the node that runs them.
             target_context: The context at the other side in which its jobs run (default: 0).
-            name: What it is for; 256 bytes at most.
-            topic: What it is called; `runner{runner_id}` if this is not given.
+            name: Its purpose; at most 256 bytes.
+            topic: Its topic; `runner{runner_id}` by default.
             context_id: The context it belongs to (default: 0).
 
         Returns:
@@ -1687,21 +1688,21 @@ class Methods(Face):
         name: str | None = None,
         context_id: int | None = None,
     ) -> models.Runner:
-        """Changes a runner: what is given takes the place of what was there.
+        """Changes a runner. Each given field replaces its old value.
 
         Args:
             runner_id: The runner to change.
             script_type: The script type of its jobs.
             local: Whether it is a pool of this context.
-            address: Where it is, if it is not local.
-            pubkey: The key with which results of its jobs are signed.
-            topic: What it is called.
+            address: Its address, if it is not local.
+            pubkey: The key that signs the results of its jobs.
+            topic: Its topic.
             target_context: The context at the other side in which its jobs run.
-            name: What it is for.
+            name: Its purpose.
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            The runner as it is now.
+            The changed runner.
         """
         params: dict[str, Any] = {
             "runner_id": runner_id,
@@ -1723,7 +1724,7 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.Runner:
-        """Gives a runner.
+        """Returns a runner.
 
         Args:
             runner_id: The runner to look at.
@@ -1746,11 +1747,11 @@ class Methods(Face):
         limit: int | None = None,
         context_id: int | None = None,
     ) -> models.RunnerPage:
-        """Lists runners in the order of their numbers.
+        """Lists runners by number.
 
         Args:
-            cursor: The `next_cursor` of the page before.
-            limit: The most runners to give (default: 100).
+            cursor: The `next_cursor` of the previous page.
+            limit: The maximum number of runners (default: 100).
             context_id: The context they belong to (default: 0).
 
         Returns:
@@ -1770,7 +1771,7 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> bool:
-        """Deletes a runner. Its jobs stay in their queue, and its number is never given again. Gives true.
+        """Deletes a runner. Its jobs stay in their queue, and its number is never reused. Returns true.
 
         Args:
             runner_id: The runner to delete.
@@ -1801,21 +1802,21 @@ class Methods(Face):
         caller_id: int | None = None,
         context_id: int | None = None,
     ) -> models.Message:
-        """Sends a message: it is stored and brought to the other side in the background, and its status says what became of it. Jobs of
-        a message run at the other side, and for each a message of type `result` comes back.
+        """Sends a message: the server stores it and delivers it in the background. The status of the message shows its progress. Jobs
+        of a message run at the other side, which sends back a message of type `result` for each.
 
         Args:
-            message: What it says; a megabyte at most.
-            address: Where it goes: `here` (another context of this server), `node:NAME`, `redis://…`, or a node of Mycelium.
-            topic: What it is about: normally the topic of a runner, whose address it goes to if it has none. A script type is the
-                topic of all runners that have it, which take turns.
-            target_context: The context it is for (default: 0).
-            message_type: What it is.
-            message_format_type: What it is written in.
-            job: Its jobs, if it is of type `job`, as the coordinator writes them: each with a `script`.
-            timeout_ack: The seconds within which the other side has to have stored it (default: 300).
-            timeout_result: The seconds after that within which a result has to come (default: 3600).
-            caller_id: Who sends it; the identity of the session by default.
+            message: The text; at most a megabyte.
+            address: The destination: `here` (another context of this server), `node:NAME`, `redis://…`, or a node of Mycelium.
+            topic: The topic, normally that of a runner. A message without an address goes to the address of that runner. A script
+                type is the topic of all runners of that type, which take turns.
+            target_context: The context that receives it (default: 0).
+            message_type: The type of the message.
+            message_format_type: The format of the text.
+            job: The jobs of a message of type `job`, in the form of the coordinator's specification: each with a `script`.
+            timeout_ack: The seconds within which the other side must store it (default: 300).
+            timeout_result: The seconds after that within which a result must arrive (default: 3600).
+            caller_id: The sender; the identity of the session by default.
             context_id: The context it comes from (default: 0).
 
         Returns:
@@ -1844,16 +1845,16 @@ class Methods(Face):
         target_context: int | None = None,
         context_id: int | None = None,
     ) -> models.Pong:
-        """Asks who is at an address: the way there, the key of the node that answers, its clock, and how long the answer took. Nothing
-        is stored of it, and where nobody answers `error` says why.
+        """Pings the node at an address. Returns the route, the key of the node that answers, its clock, and the time that the answer
+        took. Nothing is stored. If nobody answers, `error` says why.
 
         Args:
-            address: Who is asked: `here`, `node:NAME`, `redis://…`, or a node of Mycelium.
+            address: The node to ask: `here`, `node:NAME`, `redis://…`, or a node of Mycelium.
             target_context: The context there (default: 0).
             context_id: The context that asks (default: 0).
 
         Returns:
-            What the node answered.
+            The answer of the node.
         """
         params: dict[str, Any] = {
             "address": address,
@@ -1870,10 +1871,10 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.Message:
-        """Gives a message.
+        """Returns a message.
 
         Args:
-            caller_id: Who sent it; 0 is nobody.
+            caller_id: The sender; 0 is nobody.
             message_id: Its number.
             context_id: The context that has it (default: 0).
 
@@ -1898,17 +1899,17 @@ class Methods(Face):
         context_id: int | None = None,
         status: models.MessageStatus | models.MessageStatusWord | None = None,
     ) -> models.MessagePage:
-        """Lists messages that came and were not fetched, or that are to go out, those that are taken first first; or those of a status.
-        A page can have fewer messages than asked for, or none, and still not be the last: that one has no `next_cursor`.
+        """Lists received messages that were not fetched, or messages to be sent, in the order in which they are taken; or messages of
+        one status. A page may have fewer messages than `limit`, or none, although more follow: only the last page has no `next_cursor`.
 
         Args:
-            list: Which list.
-            cursor: The `next_cursor` of the page before.
-            limit: The most messages to give (default: 100).
+            list: The list to read.
+            cursor: The `next_cursor` of the previous page.
+            limit: The maximum number of messages (default: 100).
             caller_id: Only messages of this caller.
             context_id: The context that has them (default: 0).
-            status: Only messages of this status, whichever way they go, the one that got it last first: the last 10,000. `list`
-                does not count then.
+            status: Only messages of this status, received and sent, latest to reach it first: the last 10,000. `list` is ignored
+                then.
 
         Returns:
             The messages.
@@ -1931,16 +1932,16 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> models.Message:
-        """Notes that the owner of a message that came has it: it is not listed any more. Gives the message. One that is to go out the
-        other side acknowledges.
+        """Acknowledges a received message for its owner: it is no longer listed. Returns the message. The other side acknowledges
+        messages that are sent.
 
         Args:
-            caller_id: Who sent it; 0 is nobody.
+            caller_id: The sender; 0 is nobody.
             message_id: Its number.
             context_id: The context that has it (default: 0).
 
         Returns:
-            The message as it is now.
+            The changed message.
         """
         params: dict[str, Any] = {
             "caller_id": caller_id,
@@ -1957,10 +1958,10 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> bool:
-        """Deletes a message whose result nobody awaits. Gives true.
+        """Deletes a message whose result nobody awaits. Returns true.
 
         Args:
-            caller_id: Who sent it; 0 is nobody.
+            caller_id: The sender; 0 is nobody.
             message_id: Its number.
             context_id: The context that has it (default: 0).
 
@@ -1980,8 +1981,8 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> list[models.Actor]:
-        """Lists the live actors, with what each may do and how it is confined. Actors of other programs that say that they live are
-        among them. Behind them come the script types of which this server was to offer actors and cannot, each with why
+        """Lists the live actors, with their capabilities and their confinement. The list includes actors of other programs that send
+        heartbeats. After them come the script types for which this server should have actors and cannot, each with the reason
         (`unavailable`).
 
         Args:
@@ -2001,7 +2002,7 @@ class Methods(Face):
         *,
         script_type: str | None = None,
     ) -> list[models.ScriptFunction]:
-        """Lists the functions that scripts have besides those of their language, with what each takes and gives, and an example.
+        """Lists the functions that scripts have besides those of their language, with parameters, result and an example.
 
         Args:
             script_type: Only the functions of scripts of this type.
@@ -2022,9 +2023,9 @@ class Methods(Face):
         script_type: str | None = None,
         context_id: int | None = None,
     ) -> models.ScriptCheck:
-        """Compiles a script without running it, and says what is wrong with it, and where, unknown functions included. It is compiled
-        in a confined process, as the scripts of jobs are. Nothing is found in scripts that are not Rhai or HeroScript, or for whose
-        type this server has no pool, and where compiling takes longer than 5 s.
+        """Compiles a script without running it, and reports an error with its location. Unknown functions are errors, too. A confined
+        process compiles it, as for jobs. No error is found if the script is neither Rhai nor HeroScript, if this server has no pool for
+        its type, or if compiling takes longer than 5 s.
 
         Args:
             script: The source code.
@@ -2032,7 +2033,7 @@ class Methods(Face):
             context_id: The context in which it is to run (default: 0).
 
         Returns:
-            What is wrong with the script, if anything was found.
+            The error of the script, if one was found.
         """
         params: dict[str, Any] = {
             "script": script,
@@ -2047,7 +2048,7 @@ class Methods(Face):
         *,
         context_id: int | None = None,
     ) -> list[models.QueueInfo]:
-        """Lists the work queues, with how many jobs wait in each and how many actors take from it.
+        """Lists the work queues, each with its number of waiting jobs and of actors.
 
         Args:
             context_id: The context they belong to (default: 0).
@@ -2069,12 +2070,12 @@ class Methods(Face):
         instance: int | None = None,
         context_id: int | None = None,
     ) -> bool:
-        """Has nothing taken from one queue, in any priority, until it is resumed. Gives true. Running jobs go on, and new ones wait.
-        The queue of a type is not that of its groups and instances: each is paused by itself.
+        """Pauses a queue, in all priorities, until it is resumed. Returns true. Running jobs continue, and new ones wait. The queue of
+        a type is not that of its groups and instances: each is paused by itself.
 
         Args:
             script_type: The script type of the queue.
-            group: The group of the queue; without it, and without an instance, it is the queue of the whole type.
+            group: The group of the queue. Without a group and an instance, it is the queue of the whole type.
             instance: The instance of the queue, in the group `default` if none is named.
             context_id: The context it belongs to (default: 0).
 
@@ -2098,11 +2099,11 @@ class Methods(Face):
         instance: int | None = None,
         context_id: int | None = None,
     ) -> bool:
-        """Has a paused queue served again, at once. Gives true, also if it was not paused; a type that nobody knows is refused.
+        """Resumes a paused queue at once. Returns true, even if the queue was not paused. An unknown type is refused.
 
         Args:
             script_type: The script type of the queue.
-            group: The group of the queue; without it, and without an instance, it is the queue of the whole type.
+            group: The group of the queue. Without a group and an instance, it is the queue of the whole type.
             instance: The instance of the queue, in the group `default` if none is named.
             context_id: The context it belongs to (default: 0).
 
@@ -2119,17 +2120,17 @@ class Methods(Face):
         return answer
 
     async def server_info(self) -> models.ServerDetails:
-        """Tells what this server is, what it serves, how its store is and which limits hold.
+        """Describes this server, its contexts and pools, the state of its store, and its limits.
 
         Returns:
-            What the server is and allows.
+            The server, its store and its limits.
         """
         params: dict[str, Any] = {}
         answer: models.ServerDetails = await self._call("server_info", params, models.ServerDetails, REPEAT)
         return answer
 
     async def ping(self) -> str:
-        """Answers `pong`. Keeps a connection alive where WebSocket pings cannot be sent, and measures the way.
+        """Answers `pong`. This keeps a connection alive where WebSocket pings cannot be sent, and measures the round trip.
 
         Returns:
             `pong`.
@@ -2145,7 +2146,7 @@ class Methods(Face):
         cursor: str | None = None,
         context_id: int | None = None,
     ) -> Subscription[models.JobItem]:
-        """Follows a job to its end. Without a cursor the first item is the present state.
+        """Follows a job to its end. Without a cursor, the first item is the current state.
 
         Args:
             job_id: The job to follow.
@@ -2166,9 +2167,9 @@ class Methods(Face):
         cursor: str | None = None,
         context_id: int | None = None,
     ) -> Subscription[models.FlowItem]:
-        """Follows a flow to its end. The first item is where it is, then comes one for each change of a job, then its end, and `ended`
-        last. With a cursor the changes after it come first. One without a `job` says where the flow is now, also where changes of jobs
-        were lost because the subscriber reads too slowly.
+        """Follows a flow to its end. The first item is the current state of the flow. Then follow one item for each change of a job,
+        the end of the flow, and `ended`. With a cursor, the changes after it come first. An item without a `job` is the current state
+        of the flow; it also stands for changes of jobs that were lost because the subscriber reads too slowly.
 
         Args:
             flow_id: The flow to follow.
@@ -2189,11 +2190,11 @@ class Methods(Face):
         cursor: str | None = None,
         context_id: int | None = None,
     ) -> Subscription[models.EventsItem]:
-        """Follows every change of the jobs that fit a filter, from now on or from a cursor. Without a cursor the first item says where
-        it begins.
+        """Follows every change of the jobs that match a filter, from now on or from a cursor. Without a cursor, the first item has the
+        cursor where the subscription begins.
 
         Args:
-            filter: Which jobs; all that is given must fit.
+            filter: The conditions, all of which a job must meet.
             cursor: The `cursor` of the last event that was seen.
             context_id: The context they belong to (default: 0).
         """
@@ -2211,7 +2212,8 @@ class Methods(Face):
         cursor: str | None = None,
         context_id: int | None = None,
     ) -> Subscription[models.LogsItem]:
-        """Follows the log of a job, from its first line or from a cursor. Ends when the job has ended and its last line was sent.
+        """Follows the log of a job, from its first line or from a cursor. The subscription ends when the job has ended and its last
+        line was sent.
 
         Args:
             job_id: The job whose log to follow.
@@ -2230,16 +2232,15 @@ class Methods(Face):
         *,
         timeout: float | timedelta | None = None,
     ) -> models.Draining:
-        """Has this server take no jobs any more and end when those that run here have ended, for a restart that disturbs nobody.
-        `/readyz` says 503 from now on. What is created meanwhile waits for other servers, or for this one to come back; calls are
-        answered until the end.
+        """Stops taking jobs, and ends this server when the running ones have ended, for a restart that disturbs nobody. From then on
+        `/readyz` answers 503. New jobs wait for other servers, or for this one to come back. Calls are answered until the end.
 
         Args:
-            timeout: After how many seconds it ends at the latest; a further call can only shorten that. Scripts that run then get
-                the grace period, and what has not ended in it runs again elsewhere (default: 3600).
+            timeout: The seconds after which the server ends at the latest; a further call can only shorten this time. Scripts that
+                run then get the grace period, and jobs that do not end in it run again elsewhere (default: 3600).
 
         Returns:
-            How far the server has come.
+            The progress of the server.
         """
         params: dict[str, Any] = {
             "timeout": timeout,

@@ -11,8 +11,9 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{Actor, ContextId, Name, Presence, ScriptType};
 
-/// Lists the live actors, with what each may do and how it is confined. Actors of other programs that say that they live are among them.
-/// Behind them come the script types of which this server was to offer actors and cannot, each with why (`unavailable`).
+/// Lists the live actors, with their capabilities and their confinement. The list includes actors of other programs
+/// that send heartbeats. After them come the script types for which this server should have actors and cannot, each
+/// with the reason (`unavailable`).
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListActors {

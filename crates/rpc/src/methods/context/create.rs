@@ -16,17 +16,18 @@ use crate::methods::{sample, tag};
 use hero_access::ContextSpec;
 use hero_model::{Context, ContextId, ContextLimits, IdentityId};
 
-/// Makes a context: a tenant with a database, jobs, objects and files of its own. It takes calls at once, and those of other servers within a second.
+/// Creates a context: a tenant with its own database, jobs, objects and files. This server accepts calls for it at
+/// once, other servers within a second.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateContext {
-    /// What it is for.
+    /// Its purpose.
     name: Option<String>,
-    /// Who may do everything in it.
+    /// The identities that may do everything in it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     admins: BTreeSet<IdentityId>,
-    /// What may be used in it.
+    /// Its limits.
     limits: Option<ContextLimits>,
 }
 

@@ -11,15 +11,15 @@ use crate::method::{Example, Method};
 use crate::methods::tag;
 use hero_model::ContextId;
 
-/// Deletes a context with everything in it, for good. Its number is never given again. Gives true: it takes no calls from then on, and what it holds goes
-/// in the background.
+/// Deletes a context with everything in it, for good. Its number is never reused. Returns true. From then on the
+/// context accepts no calls; its data is deleted in the background.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteContext {
     /// The context to delete.
     context_id: ContextId,
-    /// Whether jobs that have not ended are stopped, and messages that wait to be sent or for their result are lost. Otherwise a context that has some is not
-    /// deleted.
+    /// Whether to stop jobs that have not ended, and to lose messages that wait to be sent or for their result.
+    /// Otherwise a context with such jobs or messages is not deleted.
     #[serde(default)]
     stop_jobs: bool,
 }

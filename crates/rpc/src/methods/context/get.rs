@@ -11,7 +11,7 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{Context, ContextId};
 
-/// Gives a context: who may do what in it, and what may be used there.
+/// Returns a context with its roles and limits.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetContext {

@@ -12,14 +12,14 @@ use crate::methods::{PageSize, sample, tag};
 use hero_access::Login;
 use hero_model::ContextPage;
 
-/// Lists contexts in the order of their numbers: those in which the caller has a role, or all for the operator.
+/// Lists contexts by number: those in which the caller has a role, or all for the operator.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListContexts {
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
-    /// The most contexts to give.
+    /// The maximum number of contexts.
     #[serde(default)]
     limit: PageSize,
 }

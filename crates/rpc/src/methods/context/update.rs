@@ -15,7 +15,7 @@ use crate::methods::{sample, tag};
 use hero_access::ContextSpec;
 use hero_model::{Context, ContextId, ContextLimits};
 
-/// Changes a context. What is not given stays. Limits are the operator's to set; 0 takes one away.
+/// Changes a context. Fields that are not given stay as they are. Limits are the operator's to set; 0 takes one away.
 ///
 /// It holds at once on this server, and within a second on others. Roles are changed by `grant` and `revoke`.
 #[serde_with::skip_serializing_none]
@@ -25,9 +25,9 @@ pub struct UpdateContext {
     /// The context to change.
     #[serde(default)]
     context_id: ContextId,
-    /// What it is for.
+    /// Its purpose.
     name: Option<String>,
-    /// What may be used in it.
+    /// Its limits.
     limits: Option<ContextLimits>,
 }
 
@@ -38,7 +38,7 @@ impl Method for UpdateContext {
     const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
-    const RESULT: &'static str = "The context as it is now.";
+    const RESULT: &'static str = "The changed context.";
     type Output = Context;
 
     fn examples() -> Vec<Example<Self, Context>> {

@@ -12,10 +12,11 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{FlowId, FlowSpec};
 
-/// Makes a flow: jobs by their names, which wait for each other as `depends_on` says. Gives its number.
+/// Creates a flow: named jobs, which wait for each other by `depends_on`. Returns its number.
 ///
-/// Nothing runs before `start_flow`. Either the whole flow is made, or nothing. A script sees what the jobs gave that it depends on as
-/// `inputs.NAME`. A call whose answer was lost can be repeated where it had an `idempotency_key`: it gives the same flow.
+/// Nothing runs before `start_flow`. The call creates the whole flow, or nothing. A script reads the results of the
+/// jobs that it depends on as `inputs.NAME`. With an `idempotency_key`, a call whose answer was lost can be repeated,
+/// and returns the same flow.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CreateFlow {
     #[serde(flatten)]

@@ -10,7 +10,7 @@ use crate::method::{Example, Method};
 use crate::methods::tag;
 use hero_model::{ContextId, FlowId};
 
-/// Deletes a flow that does not run, with its jobs. Gives true.
+/// Deletes a flow that is not running, with its jobs. Returns true.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteFlow {

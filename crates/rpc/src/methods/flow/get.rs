@@ -11,7 +11,7 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, Flow, FlowId};
 
-/// Gives all that is known of a flow: its status, each of its jobs with its times, what they gave, and the graph of them for Mermaid.
+/// Returns a flow: its status, its jobs with their times, their results, and their graph for Mermaid.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetFlow {

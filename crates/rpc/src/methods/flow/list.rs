@@ -11,16 +11,16 @@ use crate::method::{Example, Method};
 use crate::methods::{PageSize, sample, tag};
 use hero_model::{ContextId, FlowPage};
 
-/// Lists flows, the newest first.
+/// Lists flows, newest first.
 ///
-/// A page can have fewer flows than asked for, or none, and still not be the last: that one has no `next_cursor`.
+/// A page may have fewer flows than `limit`, or none, although more follow: only the last page has no `next_cursor`.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListFlows {
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
-    /// The most flows to give.
+    /// The maximum number of flows.
     #[serde(default)]
     limit: PageSize,
     /// Only flows that this caller created.
@@ -37,7 +37,7 @@ impl Method for ListFlows {
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound, Code::TooLarge];
     const SIZE: Size = Size::Large;
-    const RESULT: &'static str = "The flows, the latest first.";
+    const RESULT: &'static str = "The flows, newest first.";
     type Output = FlowPage;
 
     fn examples() -> Vec<Example<Self, FlowPage>> {

@@ -10,7 +10,8 @@ use crate::method::{Example, Method};
 use crate::methods::tag;
 use hero_model::{ContextId, FlowId, FlowStatus};
 
-/// Runs those jobs of a flow again that ended in error, with all that never ran because of them. Gives the status of the flow.
+/// Retries the jobs of a flow that ended in error, and those that never ran because of them. Returns the status of the
+/// flow.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetryFlow {
@@ -27,7 +28,7 @@ impl Method for RetryFlow {
     const PERMISSION: Permission = Permission::Run;
     const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
-    const RESULT: &'static str = "The status that the flow has then.";
+    const RESULT: &'static str = "The status of the flow after the call.";
     type Output = FlowStatus;
 
     fn examples() -> Vec<Example<Self, FlowStatus>> {

@@ -14,14 +14,15 @@ use crate::methods::{Wait, sample, tag};
 use crate::params::{FromParameters, GivenParams, ParamsError};
 use hero_model::{Flow, FlowSpec};
 
-/// Makes a flow, starts it, waits for its end and gives all that is known of it.
+/// Creates a flow, starts it, waits for its end and returns everything that is known about it.
 ///
-/// A flow that ends badly is an error, which names the jobs that failed. When the wait runs out the flow goes on, and `get_flow` and `subscribe_flow` show how.
+/// A flow that ends in error is a JSON-RPC error, which names the failed jobs. When the wait runs out, the flow
+/// continues; `get_flow` and `subscribe_flow` show its progress.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RunFlowAndWait {
     #[serde(flatten)]
     spec: FlowSpec,
-    /// How many seconds to wait; 0 looks once.
+    /// How many seconds to wait; 0 checks once without waiting.
     #[serde(default)]
     wait_timeout: Wait,
 }

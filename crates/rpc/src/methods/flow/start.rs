@@ -10,7 +10,7 @@ use crate::method::{Example, Method};
 use crate::methods::tag;
 use hero_model::{ContextId, FlowId, FlowStatus};
 
-/// Starts a flow that was made. Gives its status.
+/// Starts a created flow. Returns its status.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StartFlow {
@@ -27,7 +27,7 @@ impl Method for StartFlow {
     const PERMISSION: Permission = Permission::Run;
     const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
-    const RESULT: &'static str = "The status that the flow has then.";
+    const RESULT: &'static str = "The status of the flow after the call.";
     type Output = FlowStatus;
 
     fn examples() -> Vec<Example<Self, FlowStatus>> {

@@ -10,7 +10,8 @@ use crate::method::{Example, Method};
 use crate::methods::tag;
 use hero_model::{ContextId, FlowId, FlowStatus};
 
-/// Stops all jobs of a flow that have not ended. Gives the status of the flow, whose running scripts may not have obeyed yet.
+/// Stops all jobs of a flow that have not ended. Returns the status of the flow. Its running scripts may not have ended
+/// yet.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopFlow {
@@ -27,7 +28,7 @@ impl Method for StopFlow {
     const PERMISSION: Permission = Permission::Run;
     const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
-    const RESULT: &'static str = "The status that the flow has then.";
+    const RESULT: &'static str = "The status of the flow after the call.";
     type Output = FlowStatus;
 
     fn examples() -> Vec<Example<Self, FlowStatus>> {

@@ -11,8 +11,10 @@ use crate::methods::{sample, tag};
 use hero_model::api::FlowNotice;
 use hero_model::{ContextId, FlowId};
 
-/// Follows a flow to its end. The first item is where it is, then comes one for each change of a job, then its end, and
-/// `ended` last. With a cursor the changes after it come first. One without a `job` says where the flow is now, also where changes of jobs were lost because the subscriber reads too slowly.
+/// Follows a flow to its end. The first item is the current state of the flow. Then follow one item for each change of
+/// a job, the end of the flow, and `ended`. With a cursor, the changes after it come first. An item without a `job` is
+/// the current state of the flow; it also stands for changes of jobs that were lost because the subscriber reads too
+/// slowly.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -11,13 +11,14 @@ use crate::method::{Example, Method};
 use crate::methods::{Wait, sample, tag};
 use hero_model::{ContextId, Flow, FlowId};
 
-/// Waits for the end of a flow and gives all that is known of it. One that ends badly is an error.
+/// Waits for the end of a flow and returns everything that is known about it. A flow that ends in error is a JSON-RPC
+/// error.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WaitFlow {
     /// The flow to wait for.
     flow_id: FlowId,
-    /// How many seconds to wait; 0 looks once.
+    /// How many seconds to wait; 0 checks once without waiting.
     #[serde(default)]
     wait_timeout: Wait,
     /// The context it belongs to.

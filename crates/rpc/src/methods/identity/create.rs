@@ -13,14 +13,14 @@ use crate::methods::{sample, tag};
 use hero_access::IdentityChange;
 use hero_model::{Identity, IdentityId, PublicKey};
 
-/// Makes an identity: somebody who may be given tokens, and rights in contexts.
+/// Creates an identity, which can get tokens, and rights in contexts.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateIdentity {
-    /// Its public key (secp256k1, uncompressed, hexadecimal). No two identities have the same.
+    /// Its public key (secp256k1, uncompressed, hexadecimal). No two identities share one.
     pubkey: Option<PublicKey>,
-    /// Where it can be reached, 16 at most.
+    /// The addresses at which it can be reached; at most 16.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     address: Vec<String>,
 }

@@ -11,7 +11,8 @@ use crate::method::{Example, Method};
 use crate::methods::tag;
 use hero_model::IdentityId;
 
-/// Deletes an identity with its tokens: whoever has shown one is logged out. Its number is never given again. Gives true.
+/// Deletes an identity with its tokens, and logs out everybody who uses one of them. Its number is never reused.
+/// Returns true.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteIdentity {

@@ -10,7 +10,8 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{Identity, IdentityId};
 
-/// Gives an identity. Where callers log in: yourself, or one that has a role in a context in which you have one.
+/// Returns an identity. Where callers log in, you see only yourself and identities with a role in a context in which
+/// you have one.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetIdentity {

@@ -12,15 +12,15 @@ use crate::methods::{PageSize, sample, tag};
 use hero_access::Login;
 use hero_model::IdentityPage;
 
-/// Lists identities in the order of their numbers. Where callers log in: yourself, and those that have a role in a context in which you have one. A page may
-/// hold fewer than asked for and still have a next.
+/// Lists identities by number. Where callers log in, you see only yourself and identities with a role in a context in
+/// which you have one. A page may have fewer identities than `limit` although more follow.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListIdentities {
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
-    /// The most identities to give.
+    /// The maximum number of identities.
     #[serde(default)]
     limit: PageSize,
 }

@@ -13,7 +13,7 @@ use crate::methods::{sample, tag};
 use hero_access::IdentityChange;
 use hero_model::{Identity, IdentityId, PublicKey};
 
-/// Changes an identity: what is given takes the place of what was there.
+/// Changes an identity. Each given field replaces its old value.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -22,7 +22,7 @@ pub struct UpdateIdentity {
     identity_id: IdentityId,
     /// Its new public key.
     pubkey: Option<PublicKey>,
-    /// Where it can be reached now.
+    /// The new addresses at which it can be reached.
     address: Option<Vec<String>>,
 }
 
@@ -32,7 +32,7 @@ impl Method for UpdateIdentity {
     const PERMISSION: Permission = Permission::Operate;
     const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
-    const RESULT: &'static str = "The identity as it is now.";
+    const RESULT: &'static str = "The changed identity.";
     type Output = Identity;
 
     fn examples() -> Vec<Example<Self, Identity>> {

@@ -13,7 +13,7 @@ use crate::methods::tag;
 use hero_model::JobSpec;
 use hero_model::api::Who;
 
-/// Tells who makes the call, and what it may do.
+/// Returns the caller and its rights.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Whoami {}
@@ -25,7 +25,7 @@ impl Method for Whoami {
     const EFFECT: Effect = Effect::Reads;
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[];
-    const RESULT: &'static str = "Who the caller is, and what it may do.";
+    const RESULT: &'static str = "The caller and its rights.";
     type Output = Who;
 
     fn examples() -> Vec<Example<Self, Who>> {

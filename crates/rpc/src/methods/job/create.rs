@@ -13,9 +13,9 @@ use crate::methods::{sample, tag};
 use crate::params::{FromParameters, GivenParams, ParamsError};
 use hero_model::{JobId, JobSpec};
 
-/// Stores a job, and starts it if `start` is set. Gives its id.
+/// Stores a job, and starts it if `start` is set. Returns its id.
 ///
-/// The same `idempotency_key` with the same parameters gives the same job again.
+/// A repeated call with the same `idempotency_key` and the same parameters returns the same job.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CreateJob {
     #[serde(flatten)]

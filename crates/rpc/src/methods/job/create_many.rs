@@ -13,18 +13,18 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, JobId, JobSpec};
 
-/// Stores several jobs, all of them or none if one is refused, and starts them if `start` is set. Gives their ids, in order.
+/// Stores several jobs, or none if one is refused, and starts them if `start` is set. Returns their ids, in order.
 ///
-/// Jobs with a `job_id` may name each other, in any order. All are of one context. There are at most 1000, which name at most 2000 others
-/// and have at most 2 MB. The error of a refused job has its place in `data.index`. Jobs that an earlier call with the same keys created
-/// are started after the others.
+/// Jobs with a `job_id` may name each other, in any order. All jobs belong to one context. One call takes at most 1000
+/// jobs, which name at most 2000 others and have at most 2 MB. The error for a refused job has its index in
+/// `data.index`. Jobs that an earlier call with the same keys created are started after the others.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateJobs {
-    /// What the jobs are to be.
+    /// The jobs to store.
     jobs: Vec<JobSpec>,
-    /// Starts the jobs at once, as `start_job` does, in one call. At most 64 jobs can be started so, which name at most 100 others and have
-    /// at most 128 kB. Otherwise they stay `created` until they are started.
+    /// Starts the jobs at once, as `start_job` does, in one call. At most 64 jobs can be started so, which name at most
+    /// 100 others and have at most 128 kB. Otherwise they stay `created` until they are started.
     #[serde(default)]
     start: bool,
 }

@@ -11,7 +11,7 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, JobId};
 
-/// Deletes a job that does not run, with its log. Gives true.
+/// Deletes a job that is not running, with its log. Returns true.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteJob {

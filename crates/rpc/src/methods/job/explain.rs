@@ -10,7 +10,7 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, Explanation, JobId, Reason, Status};
 
-/// Says why a job does not run now, or how it ended: in a word, in a sentence, and with the facts behind them.
+/// Explains why a job is not running, or how it ended: as a word, a sentence, and the facts behind them.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExplainJob {
@@ -27,7 +27,7 @@ impl Method for ExplainJob {
     const PERMISSION: Permission = Permission::Read;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
-    const RESULT: &'static str = "What the job waits for, or why it ended.";
+    const RESULT: &'static str = "The reason, and the facts behind it.";
     type Output = Explanation;
 
     fn examples() -> Vec<Example<Self, Explanation>> {

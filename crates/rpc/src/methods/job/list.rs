@@ -11,20 +11,20 @@ use crate::method::{Example, Method};
 use crate::methods::{PageSize, is_default, sample, tag};
 use hero_model::{ContextId, Job, JobFilter, JobPage, Status};
 
-/// Lists jobs, the newest first.
+/// Lists jobs, newest first.
 ///
-/// A page can have fewer jobs than asked for, or none, and still not be the last: that one has no `next_cursor`. A list is for finding
-/// jobs: what is long of one is cut after 1 KB or left out, `truncated` says what, and `get_job` gives all of it.
+/// A page may have fewer jobs than `limit`, or none, although more follow: only the last page has no `next_cursor`.
+/// Long values are cut after 1 KB or left out: `truncated` names them, and `get_job` returns them in full.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListJobs {
-    /// Which jobs; all that is given must fit.
+    /// The conditions, all of which a job must meet.
     #[serde(default, skip_serializing_if = "is_default")]
     filter: JobFilter,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
-    /// The most jobs to give.
+    /// The maximum number of jobs.
     #[serde(default)]
     limit: PageSize,
     /// The context they belong to.
@@ -39,7 +39,7 @@ impl Method for ListJobs {
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Large;
-    const RESULT: &'static str = "The jobs that fit, the latest first.";
+    const RESULT: &'static str = "The matching jobs, newest first.";
     type Output = JobPage;
 
     fn examples() -> Vec<Example<Self, JobPage>> {

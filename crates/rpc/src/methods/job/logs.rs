@@ -11,9 +11,10 @@ use crate::method::{Example, Method};
 use crate::methods::{PageSize, sample, tag};
 use hero_model::{ContextId, JobId, LogPage};
 
-/// Gives log lines of a job, the oldest first.
+/// Returns log lines of a job, oldest first.
 ///
-/// A page ends after about a megabyte, too: it may have fewer lines than asked for and not be the last, if it has any. A page without lines has a `next_cursor` too as long as the job can log more: ask again with it, or use `subscribe_logs`.
+/// A page also ends after about a megabyte, so a page with lines, but fewer than `limit`, may not be the last. While
+/// the job can log more, even a page without lines has a `next_cursor`: call again with it, or use `subscribe_logs`.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -22,7 +23,7 @@ pub struct GetLogs {
     job_id: JobId,
     /// The `next_cursor` of the page before, or the `cursor` of a line.
     cursor: Option<String>,
-    /// The most lines to give.
+    /// The maximum number of lines.
     #[serde(default)]
     limit: PageSize,
     /// The context the job belongs to.
@@ -37,7 +38,7 @@ impl Method for GetLogs {
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Large;
-    const RESULT: &'static str = "Lines of the log, the oldest first.";
+    const RESULT: &'static str = "Lines of the log, oldest first.";
     type Output = LogPage;
 
     fn examples() -> Vec<Example<Self, LogPage>> {

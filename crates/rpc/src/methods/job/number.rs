@@ -10,9 +10,10 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, JobId};
 
-/// Has a job be seen in Redis as the coordinator's specification has it, too. Gives the key: `job:{caller}:{n}`.
+/// Mirrors a job in Redis as a hash of the coordinator's specification. Returns the key: `job:{caller}:{n}`.
 ///
-/// Each change of the job is written there from now on, and the hash goes with the job. A job that has such a key keeps it.
+/// From then on, each change of the job is also written there, and the hash is deleted with the job. A job that has
+/// such a key keeps it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NumberJob {

@@ -11,7 +11,7 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, JobId, JobResult};
 
-/// Gives the result of a job that has ended. A job that ended badly is an error.
+/// Returns the result of an ended job. A job that ended in error is a JSON-RPC error.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetResult {
@@ -30,7 +30,7 @@ impl Method for GetResult {
     const ERRORS: &'static [Code] =
         &[Code::JobNotFound, Code::State, Code::TooLarge, Code::StoreUnavailable, Code::NotFound, Code::JobFailed, Code::JobStopped];
     const SIZE: Size = Size::Medium;
-    const RESULT: &'static str = "What the job gave.";
+    const RESULT: &'static str = "The result of the job.";
     type Output = JobResult;
 
     fn examples() -> Vec<Example<Self, JobResult>> {

@@ -11,9 +11,10 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, JobId, Status};
 
-/// Runs a job again that has ended. Gives the status it has then.
+/// Runs an ended job again. Returns its status.
 ///
-/// Its attempts count on, its retries begin anew, and what it gave before is gone. A job in error that others waited for does not bring those back.
+/// Its attempts are counted on, its retries begin anew, and its previous result is gone. Jobs that waited for it and
+/// ended in error with it are not retried.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetryJob {
@@ -30,7 +31,7 @@ impl Method for RetryJob {
     const PERMISSION: Permission = Permission::Run;
     const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
-    const RESULT: &'static str = "The status that the job has then.";
+    const RESULT: &'static str = "The status of the job after the call.";
     type Output = Status;
 
     fn examples() -> Vec<Example<Self, Status>> {

@@ -15,15 +15,15 @@ use crate::methods::{Wait, sample, tag};
 use crate::params::{FromParameters, GivenParams, ParamsError};
 use hero_model::{JobId, JobResult, JobSpec};
 
-/// Creates a job, starts it, waits for its end and gives its result.
+/// Creates a job, starts it, waits for its end and returns its result.
 ///
-/// A job that ends badly is an error. When the wait runs out the job goes on, and `wait_job` waits on. When the connection
-/// closes the job goes on too.
+/// A job that ends in error is a JSON-RPC error. When the wait runs out, or the connection closes, the job continues;
+/// `wait_job` waits for it again.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RunAndWait {
     #[serde(flatten)]
     spec: JobSpec,
-    /// How many seconds to wait; 0 looks once.
+    /// How many seconds to wait; 0 checks once without waiting.
     #[serde(default)]
     wait_timeout: Wait,
 }
@@ -48,7 +48,7 @@ impl Method for RunAndWait {
         Code::JobStopped,
     ];
     const WAITS: bool = true;
-    const RESULT: &'static str = "What the job gave.";
+    const RESULT: &'static str = "The result of the job.";
     type Output = JobResult;
 
     fn examples() -> Vec<Example<Self, JobResult>> {

@@ -11,7 +11,7 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, JobId, Status};
 
-/// Starts a job that was created. Gives the status it has then.
+/// Starts a created job. Returns its status.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StartJob {
@@ -28,7 +28,7 @@ impl Method for StartJob {
     const PERMISSION: Permission = Permission::Run;
     const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
-    const RESULT: &'static str = "The status that the job has then.";
+    const RESULT: &'static str = "The status of the job after the call.";
     type Output = Status;
 
     fn examples() -> Vec<Example<Self, Status>> {

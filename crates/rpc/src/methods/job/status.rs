@@ -11,7 +11,7 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, JobId, Status};
 
-/// Gives the status of a job.
+/// Returns the status of a job.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetStatus {

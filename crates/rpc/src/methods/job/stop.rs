@@ -11,9 +11,9 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, JobId, Status};
 
-/// Stops a job that has not ended. Gives the status it has then.
+/// Stops a job that has not ended. Returns its status.
 ///
-/// A running script gets one second to obey before the call returns; it is stopped in any case.
+/// The call waits up to one second for a running script to end. The script is stopped in any case.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopJob {
@@ -30,7 +30,7 @@ impl Method for StopJob {
     const PERMISSION: Permission = Permission::Run;
     const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
-    const RESULT: &'static str = "The status that the job has then.";
+    const RESULT: &'static str = "The status of the job after the call.";
     type Output = Status;
 
     fn examples() -> Vec<Example<Self, Status>> {

@@ -11,7 +11,7 @@ use crate::methods::{sample, tag};
 use hero_model::api::EventNotice;
 use hero_model::{ContextId, JobId, Status};
 
-/// Follows a job to its end. Without a cursor the first item is the present state.
+/// Follows a job to its end. Without a cursor, the first item is the current state.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -12,12 +12,13 @@ use crate::methods::{is_default, sample, tag};
 use hero_model::api::{Began, EventNotice};
 use hero_model::{ContextId, JobFilter, Status};
 
-/// Follows every change of the jobs that fit a filter, from now on or from a cursor. Without a cursor the first item says where it begins.
+/// Follows every change of the jobs that match a filter, from now on or from a cursor. Without a cursor, the first item
+/// has the cursor where the subscription begins.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubscribeEvents {
-    /// Which jobs; all that is given must fit.
+    /// The conditions, all of which a job must meet.
     #[serde(default, skip_serializing_if = "is_default")]
     filter: JobFilter,
     /// The `cursor` of the last event that was seen.

@@ -13,7 +13,8 @@ use hero_model::{ContextId, JobId};
 
 const ERRORS: &[Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
 
-/// Follows the log of a job, from its first line or from a cursor. Ends when the job has ended and its last line was sent.
+/// Follows the log of a job, from its first line or from a cursor. The subscription ends when the job has ended and its
+/// last line was sent.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

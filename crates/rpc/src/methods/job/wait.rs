@@ -17,15 +17,15 @@ use hero_model::{ContextId, JobId, JobResult};
 const WAIT_ERRORS: &[Code] =
     &[Code::JobNotFound, Code::TooLarge, Code::StoreUnavailable, Code::NotFound, Code::JobFailed, Code::WaitRanOut, Code::JobStopped];
 
-/// Waits for the end of a job and gives its result.
+/// Waits for the end of a job and returns its result.
 ///
-/// A job that ends badly is an error. When the wait runs out the error says why the job has not ended.
+/// A job that ends in error is a JSON-RPC error. When the wait runs out, the error says why the job has not ended.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WaitJob {
     /// The job to wait for.
     job_id: JobId,
-    /// How many seconds to wait; 0 looks once.
+    /// How many seconds to wait; 0 checks once without waiting.
     #[serde(default)]
     wait_timeout: Wait,
     /// The context it belongs to.
@@ -40,7 +40,7 @@ impl Method for WaitJob {
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = WAIT_ERRORS;
     const WAITS: bool = true;
-    const RESULT: &'static str = "What the job gave.";
+    const RESULT: &'static str = "The result of the job.";
     type Output = JobResult;
 
     fn examples() -> Vec<Example<Self, JobResult>> {

@@ -18,10 +18,10 @@ use hero_model::{PublicKey, Signature};
 /// The longest nonce that is accepted, in bytes.
 const MAX_NONCE_BYTES: usize = 512;
 
-/// Logs in by a nonce that was signed, as an Ethereum personal message. Gives a token, which goes into `Authorization: Bearer …`.
+/// Logs in with a nonce that is signed as an Ethereum personal message. Returns a token for `Authorization: Bearer …`.
 ///
-/// On a WebSocket where callers have to log in, the connection is that identity from then on. The token ends by itself; of one identity at most 50 of these
-/// last, of which the first to end gives way.
+/// On a WebSocket where callers have to log in, the connection has that identity from then on. The token expires. An
+/// identity has at most 50 tokens of this kind; a further login replaces the one that expires first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Authenticate {
@@ -40,7 +40,7 @@ impl Method for Authenticate {
     const EFFECT: Effect = Effect::Adds;
     const ERRORS: &'static [Code] = &[Code::QueueFull, Code::StoreUnavailable];
     const TELLS_SECRET: bool = true;
-    const RESULT: &'static str = "The token of the session, and until when it holds.";
+    const RESULT: &'static str = "The token of the session, and its expiry.";
     type Output = LoggedIn;
 
     fn examples() -> Vec<Example<Self, LoggedIn>> {

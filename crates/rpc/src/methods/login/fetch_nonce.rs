@@ -11,14 +11,14 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::PublicKey;
 
-/// Gives a nonce to sign, with which `authenticate` logs in: `hero:{host}:{random}:{expiry}`.
+/// Returns a nonce to sign for `authenticate`: `hero:{host}:{random}:{expiry}`.
 ///
-/// It is good for one login within five minutes, with this public key, under the name by which the server was reached. Look whether that is the one that you
-/// meant before you sign. The answer is the same whether or not there is an identity with this key.
+/// It is valid for one login within five minutes, with this public key, under the host name by which the server was
+/// reached. Check that name before you sign. The answer is the same whether or not an identity has this key.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FetchNonce {
-    /// The public key of whoever wants to log in (secp256k1, uncompressed, hexadecimal).
+    /// The public key of the identity that logs in (secp256k1, uncompressed, hexadecimal).
     pubkey: PublicKey,
 }
 

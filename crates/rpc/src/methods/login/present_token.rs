@@ -13,11 +13,12 @@ use crate::methods::{sample, tag};
 use hero_access as access;
 use hero_model::api::Presented;
 
-/// Has the connection go on with this token: a new one, before that by which it has logged in ends.
+/// Switches the connection to this token, for example before the token by which it has logged in expires.
 ///
-/// On a WebSocket where callers have to log in, the connection is from then on whoever the token stands for, as after `authenticate`: what it waits for and
-/// follows goes on as far as that one may, and ends with an error (1004) where it may not. A token that is none changes nothing. Over HTTP each request has its own
-/// token, so there, and where nobody has to log in, this only tells whose token it is.
+/// On a WebSocket where callers have to log in, the connection has the identity of the token from then on, as after
+/// `authenticate`. Its waits and subscriptions continue if that identity is allowed to make them, and end with an error
+/// (1004) otherwise. An invalid token changes nothing. Over HTTP each request has its own token, so there, and where
+/// nobody has to log in, the call only returns the identity of the token.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PresentToken {
@@ -31,7 +32,7 @@ impl Method for PresentToken {
     const PERMISSION: Permission = Permission::Public;
     const EFFECT: Effect = Effect::Adds;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
-    const RESULT: &'static str = "Whom the token stands for, and until when.";
+    const RESULT: &'static str = "The identity of the token, and its expiry.";
     type Output = Presented;
 
     fn examples() -> Vec<Example<Self, Presented>> {

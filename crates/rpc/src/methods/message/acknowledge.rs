@@ -11,11 +11,12 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, Message, MessageKey, MessageStatus};
 
-/// Notes that the owner of a message that came has it: it is not listed any more. Gives the message. One that is to go out the other side acknowledges.
+/// Acknowledges a received message for its owner: it is no longer listed. Returns the message. The other side
+/// acknowledges messages that are sent.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AcknowledgeMessage {
-    /// Who sent it; 0 is nobody.
+    /// The sender; 0 is nobody.
     caller_id: u32,
     /// Its number.
     message_id: u32,
@@ -31,7 +32,7 @@ impl Method for AcknowledgeMessage {
     const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::State, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
-    const RESULT: &'static str = "The message as it is now.";
+    const RESULT: &'static str = "The changed message.";
     type Output = Message;
 
     fn examples() -> Vec<Example<Self, Message>> {

@@ -10,11 +10,11 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, MessageKey};
 
-/// Deletes a message whose result nobody awaits. Gives true.
+/// Deletes a message whose result nobody awaits. Returns true.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteMessage {
-    /// Who sent it; 0 is nobody.
+    /// The sender; 0 is nobody.
     caller_id: u32,
     /// Its number.
     message_id: u32,

@@ -12,11 +12,11 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, Message, MessageKey};
 
-/// Gives a message.
+/// Returns a message.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetMessage {
-    /// Who sent it; 0 is nobody.
+    /// The sender; 0 is nobody.
     caller_id: u32,
     /// Its number.
     message_id: u32,

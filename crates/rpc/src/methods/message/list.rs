@@ -12,19 +12,20 @@ use crate::method::{Example, Method};
 use crate::methods::{PageSize, sample, tag};
 use hero_model::{ContextId, MessageList, MessagePage, MessageStatus};
 
-/// Lists messages that came and were not fetched, or that are to go out, those that are taken first first; or those of a status.
+/// Lists received messages that were not fetched, or messages to be sent, in the order in which they are taken; or
+/// messages of one status.
 ///
-/// A page can have fewer messages than asked for, or none, and still not be the last: that one has no `next_cursor`.
+/// A page may have fewer messages than `limit`, or none, although more follow: only the last page has no `next_cursor`.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListMessages {
-    /// Which list.
+    /// The list to read.
     #[serde(default)]
     list: MessageList,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
-    /// The most messages to give.
+    /// The maximum number of messages.
     #[serde(default)]
     limit: PageSize,
     /// Only messages of this caller.
@@ -32,7 +33,8 @@ pub struct ListMessages {
     /// The context that has them.
     #[serde(default)]
     context_id: ContextId,
-    /// Only messages of this status, whichever way they go, the one that got it last first: the last 10,000. `list` does not count then.
+    /// Only messages of this status, received and sent, latest to reach it first: the last 10,000. `list` is ignored
+    /// then.
     status: Option<MessageStatus>,
 }
 

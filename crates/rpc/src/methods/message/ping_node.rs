@@ -12,12 +12,12 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{Address, ContextId, Pong};
 
-/// Asks who is at an address: the way there, the key of the node that answers, its clock, and how long the answer took. Nothing is stored of it, and where
-/// nobody answers `error` says why.
+/// Pings the node at an address. Returns the route, the key of the node that answers, its clock, and the time that the
+/// answer took. Nothing is stored. If nobody answers, `error` says why.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PingNode {
-    /// Who is asked: `here`, `node:NAME`, `redis://…`, or a node of Mycelium.
+    /// The node to ask: `here`, `node:NAME`, `redis://…`, or a node of Mycelium.
     address: Address,
     /// The context there.
     #[serde(default)]
@@ -33,7 +33,7 @@ impl Method for PingNode {
     const PERMISSION: Permission = Permission::Submit;
     const EFFECT: Effect = Effect::Adds;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
-    const RESULT: &'static str = "What the node answered.";
+    const RESULT: &'static str = "The answer of the node.";
     type Output = Pong;
 
     fn examples() -> Vec<Example<Self, Pong>> {

@@ -21,41 +21,42 @@ const fn result() -> u32 {
     3600
 }
 
-/// Sends a message: it is stored and brought to the other side in the background, and its status says what became of it.
+/// Sends a message: the server stores it and delivers it in the background. The status of the message shows its
+/// progress.
 ///
-/// Jobs of a message run at the other side, and for each a message of type `result` comes back.
+/// Jobs of a message run at the other side, which sends back a message of type `result` for each.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendMessage {
-    /// What it says; a megabyte at most.
+    /// The text; at most a megabyte.
     #[serde(default)]
     message: String,
-    /// Where it goes: `here` (another context of this server), `node:NAME`, `redis://…`, or a node of Mycelium.
+    /// The destination: `here` (another context of this server), `node:NAME`, `redis://…`, or a node of Mycelium.
     address: Option<Address>,
-    /// What it is about: normally the topic of a runner, whose address it goes to if it has none. A script type is the topic of all runners that have it,
-    /// which take turns.
+    /// The topic, normally that of a runner. A message without an address goes to the address of that runner. A script
+    /// type is the topic of all runners of that type, which take turns.
     topic: Option<Name>,
-    /// The context it is for.
+    /// The context that receives it.
     #[serde(default)]
     target_context: ContextId,
-    /// What it is.
+    /// The type of the message.
     #[serde(default)]
     message_type: MessageType,
-    /// What it is written in.
+    /// The format of the text.
     #[serde(default)]
     message_format_type: MessageFormat,
-    /// Its jobs, if it is of type `job`, as the coordinator writes them: each with a `script`.
+    /// The jobs of a message of type `job`, in the form of the coordinator's specification: each with a `script`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Json>")]
     job: Vec<JobJson>,
-    /// The seconds within which the other side has to have stored it.
+    /// The seconds within which the other side must store it.
     #[serde(default = "ack")]
     timeout_ack: u32,
-    /// The seconds after that within which a result has to come.
+    /// The seconds after that within which a result must arrive.
     #[serde(default = "result")]
     timeout_result: u32,
-    /// Who sends it; the identity of the session by default.
+    /// The sender; the identity of the session by default.
     caller_id: Option<u32>,
     /// The context it comes from.
     #[serde(default)]

@@ -12,7 +12,7 @@ use crate::method::{Example, Method};
 use crate::methods::tag;
 use hero_model::{ContextId, Name, ObjectId};
 
-/// Deletes an object. Gives whether there was one.
+/// Deletes an object. Returns whether it existed.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteObject {
@@ -31,7 +31,7 @@ impl Method for DeleteObject {
     const PERMISSION: Permission = Permission::Submit;
     const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
-    const RESULT: &'static str = "Whether there was such an object.";
+    const RESULT: &'static str = "Whether the object existed.";
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {

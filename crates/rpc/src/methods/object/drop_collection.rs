@@ -12,7 +12,8 @@ use crate::method::{Example, Method};
 use crate::methods::tag;
 use hero_model::{ContextId, Name};
 
-/// Deletes a collection with all its objects and indexes. Gives how many objects there were; `null` if there was no such collection.
+/// Deletes a collection with all its objects and indexes. Returns the number of objects that it had, or `null` if it
+/// did not exist.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DropCollection {
@@ -29,7 +30,7 @@ impl Method for DropCollection {
     const PERMISSION: Permission = Permission::Submit;
     const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
-    const RESULT: &'static str = "How many objects there were, or null if that is not known.";
+    const RESULT: &'static str = "The number of objects that it had, or null if that is not known.";
     type Output = Option<u64>;
 
     fn examples() -> Vec<Example<Self, Option<u64>>> {

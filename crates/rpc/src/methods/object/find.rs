@@ -16,30 +16,31 @@ use crate::methods::{PageSize, is_default, tag};
 use hero_jobs::dispatch::Room;
 use hero_model::{Condition, ContextId, Find, Json, Name, ObjectPage, each_once};
 
-/// Finds objects of a collection, all by default, in the order of their ids or of a field with an index.
+/// Finds objects of a collection, by default all, ordered by id or by an indexed field.
 ///
-/// A field is asked for by an index if it has one. Otherwise objects are read one after another, at most 10,000 for a page, and the answer
-/// says so (`compared`): such a page may be short although more follow. Scripts make indexes by `osis::index`.
+/// A condition uses the index of its field, if there is one. Otherwise objects are read one after another, at most
+/// 10,000 for a page, and the answer says so (`compared`): such a page may be short although more follow. Scripts
+/// create indexes with `osis::index`.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FindObjects {
     /// The collection. One that does not exist has no objects.
     collection: Name,
-    /// What fields have to be: `{"city": "Ghent", "born": {"gte": 1800, "lt": 1900}, "name": {"prefix": "A"}}`. A field that is an array
-    /// fits if one of its elements does, and one that is not there is `null`; `address.zip` is a field of a field.
+    /// The conditions by field: `{"city": "Ghent", "born": {"gte": 1800, "lt": 1900}, "name": {"prefix": "A"}}`. An
+    /// array matches if one of its elements does, and a missing field is `null`. `address.zip` names a nested field.
     #[serde(default, rename = "filter", deserialize_with = "each_once", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, Value>")]
     conditions: BTreeMap<String, Condition>,
     /// The field to sort by, which needs an index; the id by default.
     order_by: Option<String>,
-    /// Whether the last comes first.
+    /// Whether the order is reversed.
     #[serde(default, skip_serializing_if = "is_default")]
     descending: bool,
-    /// The most objects to give.
+    /// The maximum number of objects.
     #[serde(default)]
     limit: PageSize,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
     /// The context they belong to.
     #[serde(default)]
@@ -53,7 +54,7 @@ impl Method for FindObjects {
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Large;
-    const RESULT: &'static str = "The objects that fit.";
+    const RESULT: &'static str = "The matching objects.";
     type Output = ObjectPage;
 
     fn examples() -> Vec<Example<Self, ObjectPage>> {

@@ -13,7 +13,7 @@ use crate::methods::tag;
 use hero_jobs::dispatch;
 use hero_model::{ContextId, Json, Name, ObjectId};
 
-/// Gives an object.
+/// Returns an object.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetObject {

@@ -12,7 +12,7 @@ use crate::method::{Example, Method};
 use crate::methods::tag;
 use hero_model::{Collection, ContextId};
 
-/// Lists the collections of objects in the order of their names, each with how many objects it has, and its indexes.
+/// Lists the collections of objects by name, each with its number of objects and its indexes.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListCollections {

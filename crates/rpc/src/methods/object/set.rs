@@ -21,11 +21,12 @@ fn another() -> Json {
     json!({"id": "grace", "name": "Grace Hopper", "born": 1906}).into()
 }
 
-/// Stores an object in a collection, in place of one with the same id. Gives its id.
+/// Stores an object in a collection, and replaces one with the same id. Returns its id.
 ///
-/// The id is its field `id`; without that it gets a new one. The object and what stands in indexes for it are written in one step. A collection
-/// is there as soon as it has an object. An object that does not fit the schema of its collection is refused (-32602), and so is one of
-/// more than 240 KB (1008). A call without an id that is repeated after an answer was lost stores a second object.
+/// The id is the field `id` of the object; an object without it gets a new one. The object and its index entries are
+/// written in one step. A collection exists once it has an object. An object that violates the schema of its collection
+/// is refused (-32602), and so is one of more than 240 KB (1008). A call without an id stores a second object if it is
+/// repeated after its answer was lost.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetObject {

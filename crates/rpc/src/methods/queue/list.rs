@@ -11,7 +11,7 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, Priority, QueueInfo, ScriptType};
 
-/// Lists the work queues, with how many jobs wait in each and how many actors take from it.
+/// Lists the work queues, each with its number of waiting jobs and of actors.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListQueues {

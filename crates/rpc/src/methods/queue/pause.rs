@@ -11,16 +11,17 @@ use crate::method::{Example, Method};
 use crate::methods::tag;
 use hero_model::{ContextId, Name, ScriptType};
 
-/// Has nothing taken from one queue, in any priority, until it is resumed. Gives true.
+/// Pauses a queue, in all priorities, until it is resumed. Returns true.
 ///
-/// Running jobs go on, and new ones wait. The queue of a type is not that of its groups and instances: each is paused by itself.
+/// Running jobs continue, and new ones wait. The queue of a type is not that of its groups and instances: each is
+/// paused by itself.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PauseQueue {
     /// The script type of the queue.
     script_type: ScriptType,
-    /// The group of the queue; without it, and without an instance, it is the queue of the whole type.
+    /// The group of the queue. Without a group and an instance, it is the queue of the whole type.
     group: Option<Name>,
     /// The instance of the queue, in the group `default` if none is named.
     instance: Option<u32>,

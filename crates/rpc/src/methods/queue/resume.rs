@@ -11,14 +11,14 @@ use crate::method::{Example, Method};
 use crate::methods::tag;
 use hero_model::{ContextId, Name, ScriptType};
 
-/// Has a paused queue served again, at once. Gives true, also if it was not paused; a type that nobody knows is refused.
+/// Resumes a paused queue at once. Returns true, even if the queue was not paused. An unknown type is refused.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResumeQueue {
     /// The script type of the queue.
     script_type: ScriptType,
-    /// The group of the queue; without it, and without an instance, it is the queue of the whole type.
+    /// The group of the queue. Without a group and an instance, it is the queue of the whole type.
     group: Option<Name>,
     /// The instance of the queue, in the group `default` if none is named.
     instance: Option<u32>,

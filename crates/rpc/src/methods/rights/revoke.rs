@@ -13,13 +13,13 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{Context, ContextId, IdentityId, Role};
 
-/// Takes a role in a context from an identity. Gives who may do what there now.
+/// Takes a role in a context from an identity. Returns the context with its roles.
 ///
-/// It holds at once on this server, and within half a second on others.
+/// The change applies at once on this server, and within half a second on others.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Revoke {
-    /// Who loses the role.
+    /// The identity that loses the role.
     identity_id: IdentityId,
     /// The role.
     role: Role,
@@ -35,7 +35,7 @@ impl Method for Revoke {
     const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
-    const RESULT: &'static str = "The context as it is now.";
+    const RESULT: &'static str = "The changed context.";
     type Output = Context;
 
     fn examples() -> Vec<Example<Self, Context>> {

@@ -17,9 +17,9 @@ const fn yes() -> bool {
     true
 }
 
-/// Makes a runner: it runs the jobs of its script type whose `group` is `runner{runner_id}`.
+/// Creates a runner, which runs the jobs of its script type whose `group` is `runner{runner_id}`.
 ///
-/// A local one is a pool of the context; the jobs of another one are sent as messages to its address.
+/// A local runner is a pool of the context. The jobs of any other runner are sent as messages to its address.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -29,16 +29,16 @@ pub struct CreateRunner {
     /// Whether it is a pool of this context.
     #[serde(default = "yes")]
     local: bool,
-    /// Where it is, if it is not local.
+    /// Its address, if it is not local.
     address: Option<Address>,
-    /// The key with which results of its jobs are signed: that of the node that runs them.
+    /// The key that signs the results of its jobs: that of the node that runs them.
     pubkey: Option<SignerKey>,
     /// The context at the other side in which its jobs run.
     #[serde(default)]
     target_context: ContextId,
-    /// What it is for; 256 bytes at most.
+    /// Its purpose; at most 256 bytes.
     name: Option<String>,
-    /// What it is called; `runner{runner_id}` if this is not given.
+    /// Its topic; `runner{runner_id}` by default.
     topic: Option<Name>,
     /// The context it belongs to.
     #[serde(default)]

@@ -12,7 +12,7 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, RunnerId};
 
-/// Deletes a runner. Its jobs stay in their queue, and its number is never given again. Gives true.
+/// Deletes a runner. Its jobs stay in their queue, and its number is never reused. Returns true.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteRunner {

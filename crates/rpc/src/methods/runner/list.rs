@@ -12,14 +12,14 @@ use crate::method::{Example, Method};
 use crate::methods::{PageSize, sample, tag};
 use hero_model::{ContextId, RunnerPage};
 
-/// Lists runners in the order of their numbers.
+/// Lists runners by number.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListRunners {
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
-    /// The most runners to give.
+    /// The maximum number of runners.
     #[serde(default)]
     limit: PageSize,
     /// The context they belong to.

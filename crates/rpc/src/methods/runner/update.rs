@@ -13,7 +13,7 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{Address, ContextId, Name, Runner, RunnerChange, RunnerId, ScriptType, SignerKey};
 
-/// Changes a runner: what is given takes the place of what was there.
+/// Changes a runner. Each given field replaces its old value.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,15 +24,15 @@ pub struct UpdateRunner {
     script_type: Option<ScriptType>,
     /// Whether it is a pool of this context.
     local: Option<bool>,
-    /// Where it is, if it is not local.
+    /// Its address, if it is not local.
     address: Option<Address>,
-    /// The key with which results of its jobs are signed.
+    /// The key that signs the results of its jobs.
     pubkey: Option<SignerKey>,
-    /// What it is called.
+    /// Its topic.
     topic: Option<Name>,
     /// The context at the other side in which its jobs run.
     target_context: Option<ContextId>,
-    /// What it is for.
+    /// Its purpose.
     name: Option<String>,
     /// The context it belongs to.
     #[serde(default)]
@@ -45,7 +45,7 @@ impl Method for UpdateRunner {
     const PERMISSION: Permission = Permission::Administer;
     const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
-    const RESULT: &'static str = "The runner as it is now.";
+    const RESULT: &'static str = "The changed runner.";
     type Output = Runner;
 
     fn examples() -> Vec<Example<Self, Runner>> {

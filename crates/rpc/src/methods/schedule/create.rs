@@ -12,13 +12,13 @@ use crate::methods::job::signed;
 use crate::methods::{sample, tag};
 use hero_model::{JobSpec, Schedule, ScheduleSpec};
 
-/// Has a job run again and again, by `cron` or `every` so many seconds. Gives the schedule, with its next runs.
+/// Creates a schedule, which runs a job by `cron` or at an interval (`every`). Returns the schedule, with its next runs.
 ///
-/// It belongs to the context of its job. Each run is a job of its own, with the labels `schedule` and `slot`, the time it was due at.
-/// A call whose answer was lost can be repeated where it had an `idempotency_key`: it gives the same schedule.
-/// Whatever servers run or die, a run has one job. When the queue is full, the run waits for room. A time of day that the clock
-/// leaves out is met when it goes on, and one that it shows twice is met once. A script that does not compile is refused (-32602, with
-/// `error` as a failed job has it) if this server has a pool for its type.
+/// It belongs to the context of its job. Each run is a separate job, with the labels `schedule` and `slot`, the time at
+/// which it was due. With an `idempotency_key`, a call whose answer was lost can be repeated, and returns the same
+/// schedule. Each run has exactly one job, whichever servers run or die. When the queue is full, the run waits for
+/// room. A time of day that the clock skips is due right after the gap; one that it shows twice is due once. A script
+/// that does not compile is refused (-32602, with the `error` of a failed job) if this server has a pool for its type.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CreateSchedule {
     #[serde(flatten)]

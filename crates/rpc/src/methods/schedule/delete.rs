@@ -10,7 +10,7 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{ContextId, ScheduleId};
 
-/// Deletes a schedule. Jobs that it has made stay. Gives true.
+/// Deletes a schedule. Its existing jobs stay. Returns true.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteSchedule {

@@ -13,15 +13,15 @@ use hero_model::{ContextId, SchedulePage};
 
 /// Lists schedules in the order of their next runs.
 ///
-/// A schedule that runs meanwhile may be on two pages; none is left out. A page can have fewer schedules than asked for, or none, and still not
-/// be the last: that one has no `next_cursor`.
+/// A schedule that runs meanwhile may be on two pages; none is left out. A page may have fewer schedules than `limit`,
+/// or none, although more follow: only the last page has no `next_cursor`.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListSchedules {
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
-    /// The most schedules to give.
+    /// The maximum number of schedules.
     #[serde(default)]
     limit: PageSize,
     /// Only schedules that this caller created.

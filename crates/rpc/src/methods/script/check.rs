@@ -11,10 +11,10 @@ use crate::methods::tag;
 use hero_model::api::ScriptCheck;
 use hero_model::{ContextId, ScriptType};
 
-/// Compiles a script without running it, and says what is wrong with it, and where, unknown functions included.
+/// Compiles a script without running it, and reports an error with its location. Unknown functions are errors, too.
 ///
-/// It is compiled in a confined process, as the scripts of jobs are. Nothing is found in scripts that are not Rhai or HeroScript, or for whose type this server has no
-/// pool, and where compiling takes longer than 5 s.
+/// A confined process compiles it, as for jobs. No error is found if the script is neither Rhai nor HeroScript, if this
+/// server has no pool for its type, or if compiling takes longer than 5 s.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckScript {
@@ -36,7 +36,7 @@ impl Method for CheckScript {
     const EFFECT: Effect = Effect::Reads;
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
-    const RESULT: &'static str = "What is wrong with the script, if anything was found.";
+    const RESULT: &'static str = "The error of the script, if one was found.";
     type Output = ScriptCheck;
 
     fn examples() -> Vec<Example<Self, ScriptCheck>> {

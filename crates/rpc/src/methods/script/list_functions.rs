@@ -12,7 +12,7 @@ use crate::methods::tag;
 use hero_engine::reference::{self, ScriptFunction};
 use hero_model::ScriptType;
 
-/// Lists the functions that scripts have besides those of their language, with what each takes and gives, and an example.
+/// Lists the functions that scripts have besides those of their language, with parameters, result and an example.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

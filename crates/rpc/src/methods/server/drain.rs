@@ -13,12 +13,14 @@ use crate::methods::tag;
 use hero_model::api::Draining;
 use hero_model::{JobSpec, Seconds};
 
-/// Has this server take no jobs any more and end when those that run here have ended, for a restart that disturbs nobody. `/readyz` says 503 from now on. What
-/// is created meanwhile waits for other servers, or for this one to come back; calls are answered until the end.
+/// Stops taking jobs, and ends this server when the running ones have ended, for a restart that disturbs nobody. From
+/// then on `/readyz` answers 503. New jobs wait for other servers, or for this one to come back. Calls are answered
+/// until the end.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DrainServer {
-    /// After how many seconds it ends at the latest; a further call can only shorten that. Scripts that run then get the grace period, and what has not ended in it runs again elsewhere.
+    /// The seconds after which the server ends at the latest; a further call can only shorten this time. Scripts that
+    /// run then get the grace period, and jobs that do not end in it run again elsewhere.
     #[serde(default = "DrainServer::timeout")]
     timeout: Seconds,
 }
@@ -35,7 +37,7 @@ impl Method for DrainServer {
     const PERMISSION: Permission = Permission::Operate;
     const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[];
-    const RESULT: &'static str = "How far the server has come.";
+    const RESULT: &'static str = "The progress of the server.";
     type Output = Draining;
 
     fn examples() -> Vec<Example<Self, Draining>> {

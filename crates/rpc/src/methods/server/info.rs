@@ -14,7 +14,7 @@ use crate::methods::{sample, tag};
 use hero_jobs::dispatch::StoreInfo;
 use hero_model::{ContextId, Name, ScriptType};
 
-/// Tells what this server is, what it serves, how its store is and which limits hold.
+/// Describes this server, its contexts and pools, the state of its store, and its limits.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServerInfo {}
@@ -26,7 +26,7 @@ impl Method for ServerInfo {
     const EFFECT: Effect = Effect::Reads;
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
-    const RESULT: &'static str = "What the server is and allows.";
+    const RESULT: &'static str = "The server, its store and its limits.";
     type Output = Info;
 
     fn examples() -> Vec<Example<Self, Info>> {

@@ -9,7 +9,7 @@ use crate::guard::Concern;
 use crate::method::{Example, Method};
 use crate::methods::tag;
 
-/// Answers `pong`. Keeps a connection alive where WebSocket pings cannot be sent, and measures the way.
+/// Answers `pong`. This keeps a connection alive where WebSocket pings cannot be sent, and measures the round trip.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ping {}

@@ -12,19 +12,20 @@ use crate::methods::{sample, tag};
 use hero_model::api::NewToken;
 use hero_model::{IdentityId, Seconds};
 
-/// Makes a token of an identity. Its `secret` is told only now: it goes into `Authorization: Bearer …`.
+/// Creates a token for an identity. Its `secret` is shown only once: it goes into `Authorization: Bearer …`.
 ///
-/// An identity may make tokens of its own, 100 at once and one a second from then on: they end with that by which it has logged in, when it expires or is revoked,
-/// at the latest. The operator makes those of all. There are at most 100 of one identity.
+/// An identity may create tokens of its own, 100 at once and then one per second. They end at the latest when the token
+/// by which it has logged in expires or is revoked. The operator may create tokens for all. An identity has at most 100
+/// of them.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateToken {
-    /// Whom it stands for.
+    /// Its identity.
     identity_id: IdentityId,
-    /// What it is for.
+    /// Its purpose.
     name: Option<String>,
-    /// After how many seconds it ends; never, if this is not given.
+    /// The seconds after which it expires; by default it never does.
     lifetime: Option<Seconds>,
 }
 
@@ -35,7 +36,7 @@ impl Method for CreateToken {
     const EFFECT: Effect = Effect::Adds;
     const ERRORS: &'static [Code] = &[Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
     const TELLS_SECRET: bool = true;
-    const RESULT: &'static str = "The token; it is shown this once.";
+    const RESULT: &'static str = "The token. Its secret is shown only once.";
     type Output = NewToken;
 
     fn examples() -> Vec<Example<Self, NewToken>> {

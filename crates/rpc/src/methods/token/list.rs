@@ -10,11 +10,11 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::{IdentityId, Token};
 
-/// Lists the tokens of an identity that have not ended, the oldest first.
+/// Lists the tokens of an identity that have not ended, oldest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListTokens {
-    /// Whose tokens.
+    /// The identity that has the tokens.
     identity_id: IdentityId,
 }
 

@@ -10,9 +10,9 @@ use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use hero_model::TokenId;
 
-/// Revokes a token: whoever has shown it is logged out at once, also on connections that are open. Gives true.
+/// Revokes a token, and logs out everybody who uses it at once, also on open connections. Returns true.
 ///
-/// An identity may revoke tokens of its own, the operator all.
+/// An identity may revoke its own tokens, the operator all.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RevokeToken {
