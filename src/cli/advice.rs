@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::global::has_token;
+use super::typed::typed;
 use super::unanswered::Unanswered;
 use crate::client::{self, RpcError, code};
-use crate::model::{FlowId, JobId, Status};
+use crate::model::{FlowId, JobId, ScriptType, Status};
 
 /// A job that continues although the command that waited for it ends.
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +102,9 @@ pub(super) fn not_started(error: client::Error, unstarted: Unstarted) -> anyhow:
 const OF_SERVERS: [&str; 4] =
     ["; wait_job waits on", "; start_job starts it", "; look with get_status, or repeat the call with an idempotency_key", "; try again"];
 
+/// The advice for a caller without a login, in terms of HTTP.
+const HEADER: &str = " send `Authorization: Bearer …`, or log in first";
+
 /// Returns a server's message without its advice, where [`advice`] replaces it.
 pub(super) fn without(message: &str) -> &str {
     // Whether to retry an existing job is told by its own advice.
@@ -108,6 +112,9 @@ pub(super) fn without(message: &str) -> &str {
         && more.strip_suffix(" ms").is_some_and(|ms| ms.bytes().all(|digit| digit.is_ascii_digit()))
     {
         return without(rest);
+    }
+    if let Some(rest) = message.strip_suffix(HEADER) {
+        return rest.trim_end_matches([':', ';']);
     }
     match OF_SERVERS.iter().find_map(|advice| message.strip_suffix(advice)) {
         Some(rest) => without(rest),
@@ -140,18 +147,26 @@ pub(super) fn advice(
 }
 
 /// For users whom the server, or a proxy in front of it, does not know.
-const TOKEN: &str = "set HERO_TOKEN to a token that is taken there; the operator makes one for you with `hero token create`";
+const TOKEN: &str = "set HERO_TOKEN to a token of the server; the operator creates one for you with `hero token create`";
 /// For users who do not know whether what they asked for was done.
-const LOOK: &str = "look what became of it before you repeat it; jobs that were started go on";
+const LOOK: &str = "check whether it was done before you repeat it; started jobs continue";
 /// For users whose token was refused.
 const OTHER_TOKEN: &str =
-    "the token in HERO_TOKEN is unknown there, was revoked or has expired; the operator makes another with `hero token create`";
+    "the token in HERO_TOKEN is unknown there, was revoked or has expired; the operator creates another with `hero token create`";
 /// For users who need the rights of the operator.
-const OPERATOR: &str = "the operator is whoever can open hero.sock in the data directory of the server: on that machine leave out HERO_TOKEN and --server \
+const OPERATOR: &str = "the operator is a user who can open hero.sock in the data directory of the server: on that machine leave out HERO_TOKEN and --server \
      (HERO_SERVER), or name it with --server unix://DATA/hero.sock";
 
-fn token() -> &'static str {
-    if has_token() { OTHER_TOKEN } else { TOKEN }
+/// The commands that connect as the operator where no server is named.
+const OF_OPERATOR: [&str; 6] = ["hero context", "hero identity", "hero message", "hero rights", "hero runner", "hero token"];
+
+/// Returns the advice for a caller whom the server does not know. `command` is the command as it was given.
+fn unknown_caller(command: &str, has_token: bool) -> &'static str {
+    match has_token {
+        true => OTHER_TOKEN,
+        false if OF_OPERATOR.iter().any(|of| command.starts_with(of)) => OPERATOR,
+        false => TOKEN,
+    }
 }
 
 /// For servers of another version.
@@ -162,7 +177,7 @@ const OF_ANOTHER_VERSION: &str = concat!(
 );
 /// For users whose key the server does not know.
 const KEY: &str =
-    "`hero identity key FILE` prints your public key; the operator makes an identity of it with `hero identity create --pubkey KEY`";
+    "`hero identity key FILE` prints your public key; the operator creates an identity with it by `hero identity create --pubkey KEY`";
 /// For users whom the server knows.
 const ROLE: &str = "`hero whoami` shows your roles; an admin of the context gives others with `hero rights grant`";
 
@@ -170,40 +185,40 @@ fn of(error: &client::Error) -> Option<String> {
     Some(match error {
         client::Error::Unreachable { .. } => "start one with `hero serve`, or name another with --server or HERO_SERVER".to_owned(),
         client::Error::Untrusted { .. } => {
-            "name the authority of its certificate with --ca FILE or HERO_CA, and the server as its certificate does".to_owned()
+            "name the authority of its certificate with --ca FILE or HERO_CA, and the server by the name in its certificate".to_owned()
         }
         client::Error::Token { .. } => {
-            "it is that of HERO_TOKEN: set that to the token alone, as `hero token create` and `hero login` print it".to_owned()
+            "HERO_TOKEN has it: set that to the token alone, as `hero token create` and `hero login` print it".to_owned()
         }
         client::Error::Authority { .. } => {
-            "name the file of the authority (PEM) with --ca or HERO_CA; without either, those count that this machine knows".to_owned()
+            "name the file of the authority (PEM) with --ca or HERO_CA; without either, hero trusts those that this machine trusts".to_owned()
         }
-        client::Error::Silent { .. } => "look whether the server hangs or is stopped, and whether a firewall lets you through".to_owned(),
+        client::Error::Silent { .. } => "check whether the server hangs or is stopped, and whether a firewall lets you through".to_owned(),
         client::Error::Refused { status: 403, .. } => {
-            "the server is reached by a name that it does not know; add that to its --allowed-hosts (the origin of a web page to --allowed-origins), \
+            "the server does not know the name by which you reach it; add that to its --allowed-hosts (the origin of a web page to --allowed-origins), \
              or name another address with --server"
         }
         .to_owned(),
         client::Error::Refused { status: 429, .. } => {
-            "as many connections as it takes are open; try again later, or start it with more: --max-connections, --max-per-address".to_owned()
+            "the server has as many connections as it accepts; try again later, or start it with more: --max-connections, --max-per-address".to_owned()
         }
-        client::Error::Refused { status: 401, .. } => token().to_owned(),
+        client::Error::Refused { status: 401, .. } => unknown_caller(typed(), has_token()).to_owned(),
         client::Error::Refused { status: 400, .. } => {
             "check that the address is that of a hero server; one that speaks TLS is reached by wss://".to_owned()
         }
         client::Error::Foreign(_) | client::Error::Refused { .. } => "check that the address is that of a hero server".to_owned(),
-        client::Error::Redirected { .. } => "name the server itself with --server or HERO_SERVER; whoever it sends to would get the script and the token".to_owned(),
+        client::Error::Redirected { .. } => "name the server itself with --server or HERO_SERVER; the other one would get the script and the token".to_owned(),
         client::Error::LoggedOut { method: Some(_), .. } => format!("{TOKEN}; {LOOK}"),
-        client::Error::LoggedOut { .. } => format!("{TOKEN}; jobs that were started go on"),
+        client::Error::LoggedOut { .. } => format!("{TOKEN}; started jobs continue"),
         client::Error::Unknown { .. } => LOOK.to_owned(),
         client::Error::AnswerTooLarge { .. } => "ask for less at once, such as with a smaller --limit".to_owned(),
-        client::Error::Closed(_) => "look whether the server still runs; jobs that were started go on".to_owned(),
+        client::Error::Closed(_) => "check whether the server still runs; started jobs continue".to_owned(),
         client::Error::TooLarge { .. } => "make it smaller, or start the server with a larger --max-request".to_owned(),
-        client::Error::Broken { .. } => "look at the log of the server; what was asked for goes on".to_owned(),
-        client::Error::WaitedOut { .. } => "what was started goes on; look whether the server still runs".to_owned(),
-        client::Error::Timeout { .. } => "look whether the server hangs or is stopped; whether it was done is not known".to_owned(),
+        client::Error::Broken { .. } => "the log of the server says more; the call goes on there".to_owned(),
+        client::Error::WaitedOut { .. } => "started jobs continue; check whether the server still runs".to_owned(),
+        client::Error::Timeout { .. } => "check whether the server hangs or is stopped; whether it was done is not known".to_owned(),
         client::Error::OtherServer { .. } => {
-            "name the server with --server as it is called; a proxy in front of it has to pass on the Host that it is sent".to_owned()
+            "name the server with --server by its own name; a proxy in front of it must pass on the Host header unchanged".to_owned()
         }
         client::Error::Rpc(rpc) => return of_rpc(rpc),
         client::Error::Shape { .. } => OF_ANOTHER_VERSION.to_owned(),
@@ -219,9 +234,9 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
         code::STORE_UNAVAILABLE => {
             let cause = "the log of the server and its /readyz say what is wrong with its Redis";
             match (told("outcome"), told("job_id")) {
-                (Some("not_done"), _) => format!("try again when its Redis does its part; {cause}"),
+                (Some("not_done"), _) => format!("try again in a moment; {cause}"),
                 (_, Some(job)) => format!("look at the job with `hero job show {job}`; {cause}"),
-                (_, None) => format!("look what became of it before you repeat it; {cause}"),
+                (_, None) => format!("check whether it was done before you repeat it; {cause}"),
             }
         }
         code::OVERSIZED => {
@@ -235,14 +250,21 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
             "name the type with --type, or script_type in a file; otherwise the name of the file decides".to_owned()
         }
         code::UNKNOWN_SCRIPT_TYPE => {
-            "name another type (`hero actor list` shows those with actors), or start the server with a pool for this one. --pool replaces the usual pools: `hero serve --pool osis=2 --pool sal=1 --pool python=2`. For actors of your own, start them first, or the server with --script-types TYPE"
-                .to_owned()
+            let other = "name another type (`hero actor list` shows those with actors)";
+            match of_command(&rpc.message) {
+                Some(script_type) => format!(
+                    "{other}, or let the server run this one by a command: `[script_types.{script_type}] command = [\"{script_type}\", \"{{script}}\"]` \
+                     in the file of `hero serve --config FILE`, with a pool, as in examples/commands/hero.toml. For actors of your own, start \
+                     them first, or the server with --script-types {script_type}"
+                ),
+                None => other.to_owned(),
+            }
         }
         code::METHOD_NOT_FOUND => OF_ANOTHER_VERSION.to_owned(),
         code::JOB_NOT_FOUND => "`hero job list` shows those that exist".to_owned(),
         code::NOT_AUTHENTICATED if rpc.message.contains("public key") => KEY.to_owned(),
         code::DENIED if rpc.message.contains("allowed_hosts") => return None,
-        code::NOT_AUTHENTICATED => token().to_owned(),
+        code::NOT_AUTHENTICATED => unknown_caller(typed(), has_token()).to_owned(),
         code::DENIED if rpc.message.contains("operator") => OPERATOR.to_owned(),
         code::DENIED => ROLE.to_owned(),
         code::WAIT_RAN_OUT => match told("status") {
@@ -251,6 +273,13 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
         },
         _ => return None,
     })
+}
+
+/// Returns the unknown script type of a message, if a command could run its scripts. Programs in Rust run those of
+/// `rust`, which the message explains.
+fn of_command(message: &str) -> Option<&str> {
+    let (script_type, _) = message.strip_prefix("script type ")?.split_once(' ')?;
+    (script_type != ScriptType::RUST).then_some(script_type)
 }
 
 /// Returns the exceeded limit, if the data of the error contains it.
@@ -275,6 +304,28 @@ mod tests {
             without("the queue is paused; resume_queue has it served again"),
             "the queue is paused; resume_queue has it served again"
         );
+        for message in ["not authenticated: send", "not authenticated: a request needs a token; send"] {
+            let (left, _) = message.rsplit_once([':', ';']).unwrap();
+            assert_eq!(without(&format!("{message} `Authorization: Bearer …`, or log in first")), left);
+        }
+    }
+
+    #[test]
+    fn a_caller_whom_the_server_does_not_know_is_told_about_the_token_or_the_socket_of_the_operator() {
+        assert_eq!(unknown_caller("hero job list", false), TOKEN);
+        assert_eq!(unknown_caller("hero token create", false), OPERATOR);
+        assert_eq!(unknown_caller("hero token create", true), OTHER_TOKEN);
+    }
+
+    #[test]
+    fn an_unknown_script_type_is_told_with_the_command_that_could_run_it() {
+        let of = |script_type: &str| {
+            let message = format!("script type {script_type} is not built in, not configured and has no live actor (known: osis, sal)");
+            advice(&RpcError { code: code::UNKNOWN_SCRIPT_TYPE, message, data: None }.into(), None, None, None).unwrap()
+        };
+        let told = of("bash");
+        assert!(told.contains(r#"`[script_types.bash] command = ["bash", "{script}"]`"#) && told.contains("examples/commands/hero.toml"));
+        assert!(!told.contains("python") && !of("rust").contains("script_types"), "{told}");
     }
 
     #[test]
@@ -286,7 +337,7 @@ mod tests {
         let (advice, told) = of(Some("create_job"));
         assert!(advice.contains(LOOK) && told.ends_with("whether create_job was done is not known"), "{told}; {advice}");
         let (advice, told) = of(None);
-        assert!(!advice.contains(LOOK) && advice.ends_with("go on") && told.ends_with("it has ended"), "{told}; {advice}");
+        assert!(!advice.contains(LOOK) && advice.ends_with("continue") && told.ends_with("it has ended"), "{told}; {advice}");
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl Unanswered {
         if self.is_unready {
             "try again when it is ready; its log says what is wrong with its Redis"
         } else {
-            "look whether the server hangs or is stopped"
+            "check whether the server hangs or is stopped"
         }
     }
 }

@@ -92,11 +92,11 @@ async fn answer(request: Request<Bytes>, visit: Visit, running: Arc<Running>) ->
 fn advice(error: &Error) -> Option<String> {
     Some(match error {
         Error::LoggedOut { method: Some(_), .. } => {
-            "the token that this client shows has ended: look what became of the call before you repeat it; jobs that were started go on"
+            "the token that this client shows has ended: check whether the call was carried out before you repeat it; started jobs continue"
                 .to_owned()
         }
-        Error::LoggedOut { .. } => "the token that this client shows has ended; jobs that were started go on".to_owned(),
-        Error::Closed(_) => "the server may be stopping: try again in a moment; jobs that were started go on".to_owned(),
+        Error::LoggedOut { .. } => "the token that this client shows has ended; started jobs continue".to_owned(),
+        Error::Closed(_) => "the server may be stopping: try again in a moment; started jobs continue".to_owned(),
         _ => return None,
     })
 }

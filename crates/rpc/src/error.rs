@@ -154,10 +154,10 @@ impl Error {
     /// Converts the error for the caller. It logs the causes that the caller does not see, so call it only once.
     pub(crate) fn into_object(self) -> ErrorObjectOwned {
         if let Self::Access(hero_access::Error::Store(source)) = &self {
-            tracing::warn!(error = %source, "a call failed, because Redis did not do its part");
+            tracing::warn!(error = %source, "a call failed, because Redis did not answer or refused it");
         }
         if let Self::Dispatch(dispatch::Error::Store { source, job_id, .. }) = &self {
-            tracing::warn!(error = %source, job_id = job_id.as_ref().map(tracing::field::display), "a call failed, because Redis did not do its part");
+            tracing::warn!(error = %source, job_id = job_id.as_ref().map(tracing::field::display), "a call failed, because Redis did not answer or refused it");
         }
         ErrorObject::owned(self.code().number(), self.message(), self.data())
     }

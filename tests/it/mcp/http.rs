@@ -105,7 +105,7 @@ async fn an_assistant_has_the_rights_of_its_token_for_as_long_as_that_is_one() {
     let (job, call) = waiting(&mut assistant, ENDLESS).await;
     authority.revoke_token(&id).await.unwrap();
     let ended = timeout(PATIENCE, call.await_response()).await.expect("an end");
-    let advice = "the token that this client shows has ended; jobs that were started go on";
+    let advice = "the token that this client shows has ended; started jobs continue";
     assert!(format!("{ended:?}").contains(advice), "{ended:?}");
     // The job is none that its caller has cancelled.
     assert_eq!(house.dispatcher.jobs().status(CONTEXT, &job.parse().unwrap()).await.unwrap(), Status::Started);

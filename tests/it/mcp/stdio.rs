@@ -195,7 +195,7 @@ async fn a_run_with_a_key_whose_server_does_not_come_back_is_not_told_as_one_tha
         socket.next().await.unwrap().unwrap();
     });
     let told = assistant.refusal("run_and_wait", json!({"script": "1", "wait_timeout": 0.5, "idempotency_key": "k"})).await;
-    assert!(told.contains("whether it was done is not known") && told.contains("look what became of it"), "{told}");
+    assert!(told.contains("whether it was done is not known") && told.contains("check whether it was done before you repeat it"), "{told}");
     assistant.close().await;
 }
 
