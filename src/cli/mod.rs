@@ -61,6 +61,7 @@ mod script;
 mod script_error;
 mod spec;
 mod table;
+mod tip;
 mod translate;
 mod typed;
 mod unanswered;
@@ -71,11 +72,9 @@ use std::pin::Pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub use crate::exit::Exit;
-use crate::model::nearest;
 
 /// Runs scripts as jobs: a server, its actors, and the commands to use them.
 #[derive(Debug, Parser)]
@@ -204,38 +203,8 @@ pub fn main() -> ExitCode {
 fn parsed(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Cli, clap::Error> {
     let mut command = with_negative_numbers(Cli::command());
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    let matches = command.try_get_matches_from_mut(&arguments).map_err(|error| with_tip(error, &arguments))?;
+    let matches = command.try_get_matches_from_mut(&arguments).map_err(|error| tip::with_tip(error, &arguments))?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
-}
-
-/// Adds the command that is meant to the refusal of a first word that is no command.
-fn with_tip(error: clap::Error, arguments: &[OsString]) -> clap::Error {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
-    let meant = match word.as_str() {
-        "ps" => "hero job list".to_owned(),
-        "logs" | "log" => "hero job logs".to_owned(),
-        "stop" | "status" | "start" | "list" | "show" | "wait" | "retry" | "explain" | "delete" | "create" => format!("hero job {word}"),
-        word => {
-            let cli = Cli::command();
-            let names = cli.get_subcommands().map(clap::Command::get_name);
-            match nearest(word, names) {
-                Some(name) => format!("hero {name}"),
-                None => return error,
-            }
-        }
-    };
-    if typed::command(arguments) != "hero" {
-        return error;
-    }
-    // Without the commands that clap finds similar.
-    let mut told = clap::Error::new(error.kind()).with_cmd(&Cli::command());
-    for kind in [ContextKind::InvalidSubcommand, ContextKind::Usage] {
-        if let Some(value) = error.get(kind) {
-            told.insert(kind, value.clone());
-        }
-    }
-    told.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![format!("did you mean `{meant}`?").into()]));
-    told
 }
 
 /// Puts the words of a number that cannot be read into plain ones.

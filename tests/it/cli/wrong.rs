@@ -115,6 +115,7 @@ fn a_command_of_a_job_that_is_given_alone_is_told_in_full() {
         ("start", "hero job start"),
         ("ps", "hero job list"),
         ("list", "hero job list"),
+        ("cancel", "hero job stop"),
         ("rnu", "hero run"),
     ] {
         refused(&hero, &[word], &format!("\n  tip: did you mean `{meant}`?\n"));
@@ -123,4 +124,39 @@ fn a_command_of_a_job_that_is_given_alone_is_told_in_full() {
     let ended = hero.run(&["--json", "ps"]);
     assert!(ended.out.contains("did you mean `hero job list`?"), "{}", ended.out);
     assert!(!hero.run(&["queue", "stop"]).err.contains("hero job stop"));
+}
+
+#[test]
+fn words_and_options_of_other_programs_are_told_with_those_that_are_meant() {
+    let hero = alone();
+    for (arguments, meant) in [
+        (&["submit", "a.rhai"][..], "`hero job create` or `hero run`"),
+        (&["worker"], "`hero serve --pool TYPE=N`"),
+        (&["lint", "a.rhai"], "`hero check` or `hero flow check`"),
+        (&["test"], "`hero check` or `hero flow check`"),
+        (&["validate", "a.yaml"], "`hero check` or `hero flow check`"),
+        (&["job", "cancel", "x"], "`hero job stop`"),
+        (&["job", "result", "x"], "`hero job wait`"),
+        (&["job", "rm", "x"], "`hero job delete`"),
+        (&["queue", "pasue"], "`hero queue pause`"),
+        (&["serve", "--port", "8080"], "`--listen HOST:PORT`"),
+        (&["serve", "-p", "8080"], "`--listen HOST:PORT`"),
+        (&["serve", "--host=localhost"], "`--listen HOST:PORT`"),
+        (&["run", "-e", "1", "--retry", "3"], "`--retries N`"),
+        (&["job", "create", "-e", "1", "--retry=3"], "`--retries N`"),
+    ] {
+        refused(&hero, arguments, &format!("\n  tip: did you mean {meant}?\n"));
+        assert_eq!(hero.run(arguments).err.matches("tip:").count(), 1, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_word_that_nobody_could_mistype_for_a_command_gets_no_tip() {
+    let hero = alone();
+    for arguments in [&["subdmit"][..], &["job", "audit"], &["serve", "--posts", "1"]] {
+        let ended = hero.run(arguments);
+        assert_eq!(ended.code, 2, "{arguments:?}: {}", ended.err);
+        assert!(!ended.err.contains("tip:"), "{arguments:?}: {}", ended.err);
+    }
+    refused(&hero, &["serve", "--lisen", "127.0.0.1:1"], "a similar argument exists: '--listen'");
 }
