@@ -53,11 +53,12 @@ impl FindObjects {
         if global.json {
             return output::json(&ObjectPage { objects, next_cursor, compared, looked_at });
         }
-        if objects.is_empty() && output::is_watched() {
-            let exists = client.list_collections(of.get()).await?.iter().any(|collection| collection.name == self.collection);
-            let there_is_none =
-                || format!("there is no collection {}; `hero object collections` shows those that there are", self.collection);
-            output::aside(if exists { "no object".to_owned() } else { there_is_none() });
+        if objects.is_empty() {
+            match client.list_collections(of.get()).await?.iter().any(|collection| collection.name == self.collection) {
+                true => output::aside("no object"),
+                // Also for programs, because a name that is misspelt must not look like an empty answer.
+                false => output::note(format!("there is no collection {}; `hero object collections` lists them", self.collection)),
+            }
         }
         for object in &objects {
             output::line(output::escaped(object.as_str().to_owned()))?;

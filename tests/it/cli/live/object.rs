@@ -28,6 +28,9 @@ fn objects_are_stored_found_and_deleted_from_the_command_line() {
     assert_eq!((rest["objects"][0]["id"].as_str(), rest["objects"].as_array().unwrap().len()), (Some("ada"), 1));
     let looked = server.run(&["object", "find", "people", "-w", "city^=New"]);
     assert!(looked.err.contains("no index was used for city, so 3 objects were looked at"), "{}", looked.err);
+    let none = server.run(&["object", "find", "poeple"]);
+    assert_eq!((none.code, none.out.as_str()), (0, ""));
+    assert_eq!(none.err, "there is no collection poeple; `hero object collections` lists them\n");
 
     // The integer -0 is 0.
     assert_eq!(server.feed(&["object", "set", "people", "-"], r#"{"id": "zero", "born": -0}"#).out, "zero\n");

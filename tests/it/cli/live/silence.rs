@@ -36,6 +36,7 @@ fn a_server_that_hangs_is_named_before_the_command_gives_up() {
 fn that_there_is_nothing_to_show_is_said_on_a_terminal_and_only_there() {
     let server = Server::start();
     let id = server.ok(&["job", "create", "-e", "1"]);
+    server.ok(&["run", "-e", r#"osis::index("fruit", ["kind"]); osis::set("fruit", #{ id: "apple", kind: "pome" })"#]);
     server.hero.file("a.rhai", "1");
     server.hero.file("a.yaml", "jobs: {a: {script: '1'}}\n");
     let file = |name: &str| server.hero.home().join(name).display().to_string();
@@ -44,7 +45,7 @@ fn that_there_is_nothing_to_show_is_said_on_a_terminal_and_only_there() {
         (vec!["check", &script, &script], "2 scripts, no mistakes"),
         (vec!["flow", "check", &flow], "1 flow, no mistakes"),
         (vec!["job", "logs", &id], "no log"),
-        (vec!["object", "find", "nope"], "there is no collection nope; `hero object collections`"),
+        (vec!["object", "find", "fruit", "-w", "kind=none"], "no object"),
     ] {
         says(&server.hero, &arguments.join(" "), told);
         let piped = server.run(&arguments);
