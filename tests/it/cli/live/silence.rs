@@ -54,6 +54,13 @@ fn that_there_is_nothing_to_show_is_said_on_a_terminal_and_only_there() {
 }
 
 #[test]
+fn the_commands_of_children_are_unknown_to_people() {
+    for command in ["exec ls", "engine", "keep"] {
+        says(&Hero::new(), command, "unrecognized subcommand");
+    }
+}
+
+#[test]
 fn who_follows_the_log_of_a_job_that_does_not_run_is_told_why() {
     let server = Server::start();
     let id = server.ok(&["job", "create", "-e", "1"]);
