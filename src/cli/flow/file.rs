@@ -176,7 +176,7 @@ pub(super) fn position(location: Location) -> Option<SourcePosition> {
 }
 
 /// Returns the keys of a flow or of a job, in the order of their declaration.
-pub(super) fn known_keys<T: JsonSchema>() -> Vec<String> {
+pub(in crate::cli) fn known_keys<T: JsonSchema>() -> Vec<String> {
     let schema = schema_of::<T>();
     let keys = schema.get("properties").and_then(Value::as_object).map(|keys| keys.keys().cloned().collect());
     keys.unwrap_or_default()

@@ -21,6 +21,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 use serde_json::json;
 
+pub(super) use file::known_keys;
+pub(super) use reading::unknown_field;
+
 use super::arguments::ArgumentArgs;
 use super::environment::EnvironmentArgs;
 use super::global::Global;

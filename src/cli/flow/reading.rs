@@ -118,11 +118,16 @@ fn unknown_fields(keys: &[Key]) -> (Vec<Diagnostic>, HashSet<SourcePosition>) {
         if known.contains(field) || !places.insert(key.at) || faults.len() >= MOST_TOLD {
             continue;
         }
-        let near = nearest(field, known);
-        let meant = near.map_or_else(|| format!("those that there are: {}", known.join(", ")), |name| format!("is `{name}` meant?"));
-        faults.push(Diagnostic::new(Some(key.at), format!("{whose}unknown field `{field}`; {meant}")));
+        faults.push(Diagnostic::new(Some(key.at), format!("{whose}{}", unknown_field(field, known))));
     }
     (faults, places)
+}
+
+/// Describes a field that does not exist. `known` are those that do.
+pub(in crate::cli) fn unknown_field(field: &str, known: &[String]) -> String {
+    let near = nearest(field, known);
+    let meant = near.map_or_else(|| format!("those that there are: {}", known.join(", ")), |name| format!("is `{name}` meant?"));
+    format!("unknown field `{field}`; {meant}")
 }
 
 /// Describes the fault of a key's value. The location is shown before the description.

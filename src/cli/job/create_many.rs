@@ -1,11 +1,14 @@
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde::de::IgnoredAny;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::cli::advice::{Unstarted, not_started};
+use crate::cli::flow::{known_keys, unknown_field};
 use crate::cli::global::Global;
 use crate::cli::output;
 use crate::cli::script_error;
@@ -31,6 +34,7 @@ impl CreateMany {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
         let text = read_text("list of jobs", &self.file)?;
         let file = if self.file == Path::new("-") { "stdin".to_owned() } else { self.file.display().to_string() };
+        check_fields(&text, &file)?;
         let specs =
             jobs(&text).map_err(|error| Usage(format!("{file}: a JSON list of jobs is expected, or one JSON object a line: {error:#}")))?;
         script_error::check_all(&specs, &file)?;
@@ -62,14 +66,37 @@ async fn start(client: &Client, specs: &[JobSpec], ids: &[JobId]) -> anyhow::Res
     first.map_or(Ok(()), |error| Err(not_started(error, Unstarted::jobs(ids, left))))
 }
 
+/// Refuses a field that no job has, with its line. What else is wrong is left to [`jobs`].
+fn check_fields(text: &str, file: &str) -> Result<(), Usage> {
+    let known = known_keys::<JobSpec>();
+    for job in raw_jobs(text).unwrap_or_default() {
+        let fields: BTreeMap<String, IgnoredAny> = serde_json::from_str(job.get()).unwrap_or_default();
+        let Some(field) = fields.into_keys().find(|field| !known.contains(field)) else { continue };
+        // The text of a job is a part of the file.
+        let at = job.get().as_ptr().addr() - text.as_ptr().addr() + job.get().find(&format!("{field:?}")).unwrap_or_default();
+        let line = text[..at].bytes().filter(|byte| *byte == b'\n').count() + 1;
+        return Err(Usage(format!("{file}:{line}: {}", unknown_field(&field, &known))));
+    }
+    Ok(())
+}
+
+/// Splits a list, or one object after another.
+fn raw_jobs(text: &str) -> serde_json::Result<Vec<&RawValue>> {
+    if text.trim_start().starts_with('[') {
+        serde_json::from_str(text)
+    } else {
+        serde_json::Deserializer::from_str(text).into_iter().collect()
+    }
+}
+
 /// Parses jobs as the server does: a list, or one object after another.
 fn jobs(text: &str) -> anyhow::Result<Vec<JobSpec>> {
     // Errors have a line and column, which only make sense for a file.
     let list = if text.trim_start().starts_with('[') {
-        let _: serde::de::IgnoredAny = serde_json::from_str(text)?;
+        let _: IgnoredAny = serde_json::from_str(text)?;
         Cow::Borrowed(text)
     } else {
-        let objects: Vec<&RawValue> = serde_json::Deserializer::from_str(text).into_iter().collect::<Result<_, _>>()?;
+        let objects = raw_jobs(text)?;
         anyhow::ensure!(!objects.is_empty(), "it is empty");
         Cow::Owned(format!("[{}]", objects.iter().map(|object| object.get()).collect::<Vec<_>>().join(",")))
     };

@@ -110,6 +110,8 @@ fn jobs_are_created_of_json_lines() {
         ("{\"script\": \"1\"}\n{\"script\": 1}\n", "`jobs[1].script`: expected a text"),
         ("{\"script\": \"1\"}\n5\n", "`jobs[1]`: expected an object"),
         ("\n", "it is empty"),
+        ("{\"script\": \"1\"}\n{\"script\": \"1\", \"timout\": 9}\n", "error: bad.jsonl:2: unknown field `timout`; is `timeout` meant?\n"),
+        ("[{\"script\": \"1\",\n  \"tme\": 9}]\n", "bad.jsonl:2: unknown field `tme`; those that there are: "),
     ] {
         server.hero.file("bad.jsonl", text);
         let ended = server.run(&["job", "create-many", "bad.jsonl"]);
