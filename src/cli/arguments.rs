@@ -44,8 +44,14 @@ pub(super) fn whole(text: &str) -> Result<Whole, String> {
 
 /// Parses JSON, and checks that its whole numbers arrive unchanged.
 fn read(text: &str) -> Result<Value, String> {
-    let value = tree(&plain_zeros(text)).map_err(|error| format!("not JSON: {error}"))?;
+    let value = tree(&plain_zeros(text)).map_err(|error| format!("not JSON: {}", plain(&error.to_string())))?;
     exact(text, "it").map(|_| value).map_err(|beyond| beyond.to_string())
+}
+
+/// Says in other words what the JSON reader says of a word without quotes.
+fn plain(said: &str) -> String {
+    let expected = r#"a value is expected, such as {"name": 3}, "text" or 3"#;
+    said.replace("expected ident", expected).replace("expected value", expected)
 }
 
 impl Whole {

@@ -120,6 +120,13 @@ fn jobs_are_created_of_json_lines() {
 }
 
 #[test]
+fn parameters_that_are_no_json_are_told_in_plain_words() {
+    let ended = Hero::new().run(&["call", "get_job", "notjson"]);
+    assert!(ended.code == 2 && ended.err.contains("not JSON: a value is expected, such as {"), "{}", ended.err);
+    assert!(!ended.err.contains("ident"), "{}", ended.err);
+}
+
+#[test]
 fn a_call_says_what_it_was_given_so_that_the_server_refuses_a_name_that_stands_twice() {
     let server = Server::start();
     let ended = server.run(&["call", "create_job", r#"{"script":"1","env_vars":{"K":"a","K":"b"}}"#]);
