@@ -2,10 +2,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
+use serde_json::Value;
 
 use super::arguments::ArgumentArgs;
 use super::choices::{Types, one_of};
 use super::environment::EnvironmentArgs;
+use super::output;
 use super::pair::{once, pair};
 use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp, parse_time};
 
@@ -173,6 +175,16 @@ pub(super) const fn priority_word(priority: Priority) -> &'static str {
         Priority::Normal => "normal",
         Priority::Low => "low",
     }
+}
+
+/// Returns the value of a job's field for people.
+pub(super) fn field_text(name: &str, value: &Value, of_job: Priority) -> anyhow::Result<String> {
+    Ok(match value {
+        Value::String(text) => text.clone(),
+        // As `--priority` takes it.
+        _ if name == "priority" => priority_word(of_job).to_owned(),
+        value => output::json_text(value)?,
+    })
 }
 
 /// Parses a time in the future.

@@ -1,10 +1,8 @@
-use serde_json::Value;
-
 use super::{JobArgs, attempts};
 use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::script_error;
-use crate::cli::spec::priority_word;
+use crate::cli::spec::field_text;
 use crate::model::tree;
 
 /// Prints all details of a job: one line per field, then the texts.
@@ -18,13 +16,7 @@ pub(super) async fn main(global: &Global, named: &JobArgs) -> anyhow::Result<()>
     let long = ["script", "output", "error", "status", "attempts"];
     output::line(Line::from(format!("{:<18} ", "status")) + style.status(job.status, job.error.as_ref().map(|error| error.kind)))?;
     for (name, value) in fields.as_object().into_iter().flatten().filter(|(name, _)| !long.contains(&name.as_str())) {
-        let text = match value {
-            Value::String(text) => text.clone(),
-            // As `--priority` takes it.
-            _ if name == "priority" => priority_word(job.priority).to_owned(),
-            value => output::json_text(value)?,
-        };
-        output::paragraph(format!("{name:<18} {text}"), 19)?;
+        output::paragraph(format!("{name:<18} {}", field_text(name, value, job.priority)?), 19)?;
     }
     let plain = |text: &str| text.lines().map(Line::from).collect::<Vec<_>>();
     if job.attempts.len() > 1 {

@@ -3,6 +3,7 @@ use crate::cli::global::Global;
 use crate::cli::local_time::local_time;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::paging::{ENTRIES_PER_CALL, own_caller};
+use crate::cli::spec::field_text;
 use crate::client::{Client, code};
 use crate::exit::Usage;
 use crate::model::{Schedule, ScheduleId, tree};
@@ -72,7 +73,7 @@ impl ScheduleArgs {
         output::line(Style::stdout().bold("job"))?;
         let job = tree(&serde_json::to_string(&schedule.job)?)?;
         for (name, value) in job.as_object().into_iter().flatten().filter(|(name, _)| name.as_str() != "script") {
-            output::line(format!("  {name:<16} {}", value.as_str().map_or_else(|| output::json_text(value), |text| Ok(text.to_owned()))?))?;
+            output::line(format!("  {name:<16} {}", field_text(name, value, schedule.job.priority)?))?;
         }
         output::line(Style::stdout().bold("script"))?;
         schedule.job.script.lines().try_for_each(|line| output::line(Line::from("  ") + line))

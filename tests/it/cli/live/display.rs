@@ -199,7 +199,7 @@ fn a_schedule_is_named_and_shown_in_its_zone() {
     let list = server.ok(&["schedule", "list"]);
     assert!(list.lines().any(|line| line.starts_with(&nightly) && line.contains(" 02:30 JST ")), "{list}");
     let shown = server.ok(&["schedule", "show", "nightly"]);
-    for part in [&nightly, "30 2 * * *", "02:30 JST", "script\n  40 + 2", "missed_runs        0"] {
+    for part in [&nightly, "30 2 * * *", "02:30 JST", "script\n  40 + 2", "missed_runs        0", "\n  priority         normal\n"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let document: Value = server.json(&["schedule", "show", &often]);
