@@ -134,7 +134,13 @@ fn message(error: &EvalAltResult, limits: &Limits, capabilities: &[Capability]) 
 fn not_granted(call: &str, capabilities: &[Capability]) -> Option<String> {
     let name = call.split(" (").next().unwrap_or_default();
     let needed = functions().iter().find(|function| function.name == name)?.capability?;
-    (!capabilities.contains(&needed)).then(|| format!("{name} is for {}", needed.who()))
+    // Scripts of type osis use the objects, and nobody has to set anything for a type that has it by default.
+    let other = if needed == Capability::Fs && capabilities.contains(&Capability::Objects) {
+        "; scripts of type sal have it by default"
+    } else {
+        ""
+    };
+    (!capabilities.contains(&needed)).then(|| format!("{name} is for {}{other}", needed.who()))
 }
 
 /// Returns the signature of the function that a failed call may mean, if known.
@@ -247,5 +253,15 @@ mod tests {
         ] {
             assert_eq!(script_types(rhai), told);
         }
+    }
+
+    #[test]
+    fn a_script_of_type_osis_that_wants_files_is_told_the_type_that_has_them() {
+        let told = |call, capabilities: &[Capability]| not_granted(call, capabilities).unwrap();
+        let osis = [Capability::Objects, Capability::Jobs];
+        let files = "file_write is for pools and contexts with the grant fs";
+        assert_eq!(told("file_write (string, string)", &osis), format!("{files}; scripts of type sal have it by default"));
+        assert_eq!(told("file_write (string, string)", &[Capability::Jobs]), files);
+        assert_eq!(told("http_get (string)", &osis), "http_get is for pools and contexts with the grant net");
     }
 }
