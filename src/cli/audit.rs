@@ -33,8 +33,11 @@ Anybody with the key can forge a log that passes. So note the last record elsewh
 #[derive(Debug, Args)]
 struct LogLocation {
     /// The directory of the log [default: HERO_AUDIT_DIR, else audit in the data directory]
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", conflicts_with = "data")]
     directory: Option<PathBuf>,
+    /// The data directory of the server, with the log in audit
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -85,7 +88,8 @@ fn noted(text: &str) -> Result<(u64, String), String> {
 impl LogLocation {
     fn directory(&self) -> anyhow::Result<PathBuf> {
         let given = || std::env::var_os("HERO_AUDIT_DIR").filter(|given| !given.is_empty()).map(PathBuf::from);
-        let found = self.directory.clone().or_else(given).or_else(|| Some(data_directory()?.join("audit")));
+        let named = self.directory.clone().or_else(|| Some(self.data.as_ref()?.join("audit")));
+        let found = named.or_else(given).or_else(|| Some(data_directory()?.join("audit")));
         found.ok_or_else(|| anyhow!("there is no home directory to look in; name the directory of the log"))
     }
 }

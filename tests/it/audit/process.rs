@@ -120,6 +120,11 @@ async fn the_commands_show_records_and_say_which_was_changed() {
     assert!(home.bytes().contains(out.trim_end()));
     let (_, out, err) = home.audit(&["tail", "--who", "nobody"]);
     assert!(out.is_empty() && err.contains("no such records"), "{out}{err}");
+    // The data directory may be named, too.
+    let (code, _, err) = home.audit(&["tail", "--data", "/nonexistent"]);
+    assert!(code == 1 && err.contains("there is no audit log in /nonexistent/audit"), "{err}");
+    let (code, out, err) = home.audit(&["tail", "--data", home.data().to_str().unwrap()]);
+    assert!(code == 0 && out.contains("run_and_wait"), "{out}{err}");
     // From anywhere, by its name: the key is beside it.
     let (code, out, _) = home.audit(&["verify", home.log().to_str().unwrap()]);
     assert_eq!(code, 0, "{out}");
