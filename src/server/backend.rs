@@ -215,7 +215,8 @@ impl Backend {
         let jobs = self.hosting.jobs();
         if jobs > 0 {
             let grace = self.grace.as_secs_f64();
-            tracing::info!("shutting down: {jobs} jobs run here and have {grace} s to end; what has not ended then runs again");
+            let run = if jobs == 1 { "1 job runs here and has".to_owned() } else { format!("{jobs} jobs run here and have") };
+            tracing::info!("shutting down: {run} {grace} s to end; what has not ended then runs again");
         }
         if tokio::time::timeout(self.grace + Duration::from_secs(10), self.hosting.ended()).await.is_err() {
             tracing::warn!("a pool did not end in time; its jobs come back when their leases are over");
