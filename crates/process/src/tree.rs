@@ -54,7 +54,7 @@ impl Process {
         Some((Self { pid, parent, ran, started: fields.nth(1)?.parse().ok()? }, runs))
     }
 
-    /// What no other process has: its id and its start time.
+    /// Its identity, which no other process has: its id and its start time.
     fn key(&self) -> (i32, u64) {
         (self.pid, self.started)
     }
@@ -74,7 +74,7 @@ impl Process {
         }
     }
 
-    /// Returns the process as it is now, with its pidfd, unless it has ended. What is sent through that never goes to
+    /// Returns the process as it is now, with its pidfd, unless it has ended. A signal through the pidfd never reaches
     /// another process.
     fn open(&self) -> Option<(Self, OwnedFd)> {
         let handle = pidfd_open(Pid::from_raw(self.pid)?, PidfdFlags::empty()).ok()?;
@@ -83,8 +83,8 @@ impl Process {
     }
 }
 
-/// Returns everything below `roots`, except the spared processes, the newest first: who looks at processes one by one
-/// is most likely late for those. Processes below a spared one are included.
+/// Returns everything below `roots`, except the spared processes, newest first: a look at one process after another is
+/// most likely late for those. Processes below a spared one are included.
 fn below(roots: &[Pid], spared: &[Pid]) -> Vec<Process> {
     sort_below(Snapshot::take().running, roots, spared)
 }
@@ -124,8 +124,8 @@ pub struct Looked {
 }
 
 impl Looked {
-    /// The number of skipped checks while no process has run. In one tick a process cannot take much, and nothing else
-    /// is missed.
+    /// The number of checks skipped because no process had run. In one tick a process cannot take much, and the checks
+    /// miss nothing else.
     const MAX_SKIPPED_CHECKS: u32 = 3;
 
     /// Returns the ids of the processes that run below `root`, without the spared ones, unless the check is to be
@@ -163,8 +163,8 @@ pub fn signal(root: Pid, spared: &[Pid], signal: Signal) {
 /// Kills everything below `root`, except the spared processes. Returns true if nothing was left in time.
 ///
 /// If there is a PID namespace below, and its first process is not spared, the system kills everything in it at once.
-/// All others are stopped before any is killed, so that none starts another when it sees one die. The process above has
-/// to reap them.
+/// It stops all others before it kills any, so that none starts another when it sees one die. The process above has to
+/// reap them.
 pub fn end(root: Pid, spared: &[Pid], within: Duration) -> bool {
     let until = Instant::now() + within;
     // A killed first process waits until its children are reaped, so nobody waits for it here.
@@ -211,7 +211,7 @@ pub fn end_all() {
     let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(-1), nix::sys::signal::Signal::SIGKILL);
 }
 
-/// Kills a process and everything below it. The process must adopt orphans, so it is only stopped meanwhile.
+/// Kills a process and everything below it. The process must adopt orphans, so this only stops it meanwhile.
 pub fn end_with(root: Pid, within: Duration) {
     let _ = kill_process(root, Signal::STOP);
     end(root, &[], within);

@@ -18,16 +18,16 @@ use super::processes::Processes;
 use super::{MEMORY_FACTOR, MOST_DESCRIPTORS, MOST_PROCESSES, Removed, total};
 use crate::tree::{Looked, StopOrder};
 
-/// After this time a look at memory is not waited for any more. The memory that it found last counts, with all that the
-/// processes have more by now, as if they shared none of it.
+/// After this time nobody waits for a look at memory any more. Then hero adds what the processes have gained since the
+/// last look to what that found, as if they shared none of it.
 const LOOK_TIMEOUT: Duration = Duration::from_secs(5);
-/// After this time they have too much: they may hide shared memory by delaying the look.
+/// After this time hero ends the job for its memory: its processes may delay the look to hide shared memory.
 const LOOK_DEADLINE: Duration = Duration::from_secs(20);
-/// Pause before the next look at whether processes have gone on.
+/// Pause before the next check whether processes have continued.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// The number of looks after which processes are ended that hide what they have open, if a process did in each. A look
-/// in which none did takes back half of one, so that a job which runs such a program now and then goes on.
+/// After this number of looks that each found a process hiding what it has open, hero ends the job. A look that finds
+/// none takes half of one back, so a job that runs such a program now and then continues.
 const MOST_HIDDEN: u32 = 3;
 
 /// A limit that processes exceed together.
@@ -42,14 +42,14 @@ pub enum Exceeded {
     /// More files than [`MOST_FILES`](super::MOST_FILES), larger ones than [`MOST_BYTES`](super::MOST_BYTES), or deeper
     /// ones than [`MAX_DIRECTORY_DEPTH`](super::MAX_DIRECTORY_DEPTH).
     Disk,
-    /// A process hides what it has open: it runs a program that its user may not read, and the system hides that from all
-    /// but root. Or processes start others and end before it is their turn to be looked at, whatever is done against that,
-    /// or continue each other when they are stopped for a look.
+    /// Processes evade the looks. A process runs a program that its user may not read, so the system shows only root
+    /// what it has open. Or processes start others and end before a look reaches them, or continue each other when hero
+    /// stops them for a look.
     Hidden,
 }
 
-/// Checks what processes hold together. They are counted at once. Two threads look at the rest, since this can take
-/// long: one at memory, which the processes themselves can delay for seconds, and one at files.
+/// Checks what processes hold together. It counts the processes itself. Two threads look at the rest, which can take
+/// long: one at memory, which the processes can delay for seconds, and one at files.
 pub struct Checks {
     files: Look<FilesRequest, FilesAnswer>,
     memory: Look<MemoryRequest, MemoryAnswer>,
@@ -58,9 +58,9 @@ pub struct Checks {
     /// An eventfd to which the threads write.
     wake: Arc<OwnedFd>,
     looked: Looked,
-    /// Locked by the look for which the processes are stopped.
+    /// The look that stops the processes locks this.
     stops: Arc<Mutex<()>>,
-    /// Whether the job is to end, and its processes are not stopped any more.
+    /// Whether the job is to end. Then no look stops its processes any more.
     is_ending: bool,
     /// The number of the jobs so far.
     job: u64,
@@ -74,24 +74,24 @@ pub struct Checks {
 /// The findings of the last looks.
 #[derive(Debug, Default)]
 struct Found {
-    /// Memory of what the processes had open.
+    /// The memory of pipes, sockets and the like that the processes had open.
     of_open: u64,
     /// The removed files that they had open.
     open: Removed,
     /// The removed files that they had mapped.
     mapped: Arc<Removed>,
-    /// The look at memory that found these.
+    /// The number of the look at memory that found these.
     mapped_in: u64,
     memory: Sums,
     /// The process that hid what it had open in the last look.
     hidden: Option<i32>,
-    /// Twice the number of looks in which one did, less those in which none did.
+    /// Twice the number of looks that found such a process, less those that found none.
     hidden_looks: u32,
     /// What looks at files and at memory have missed.
     missed_files: Missed,
     missed_memory: Missed,
-    /// The look at memory after which there are still too many files, if there were too many only with those that were
-    /// mapped: they may be gone meanwhile.
+    /// Set if there were too many files only together with mapped ones, which may be gone by now: the look at memory
+    /// that has to confirm this.
     doubted_until: Option<u64>,
 }
 
@@ -160,8 +160,8 @@ impl Checks {
         })
     }
 
-    /// Begins with the processes of another job. One of them may have `memory` bytes, all together [a
-    /// multiple](MEMORY_FACTOR). If a directory is given, the files in it and removed files count.
+    /// Starts over for the processes of another job. One process may have `memory` bytes, all together [a
+    /// multiple](MEMORY_FACTOR) of that. If a directory is given, its files and removed files count.
     pub fn begin(&mut self, memory: u64, directory: Option<&Path>) {
         self.end();
         self.job += 1;
@@ -169,8 +169,8 @@ impl Checks {
         (self.last, self.is_ending) = (Found::default(), false);
     }
 
-    /// The job has ended, or is asked to end: nobody awaits what is found so far. Its processes go on, and are not stopped
-    /// any more, so they have their time to end by themselves. Their limits hold nevertheless.
+    /// Notes that the job has ended, or that hero has asked it to. This drops the findings so far. The processes
+    /// continue, and no look stops them any more, so they have time to end by themselves. The limits still apply.
     pub fn end(&mut self) {
         self.is_ending = true;
         self.files.forget();
@@ -182,8 +182,8 @@ impl Checks {
         }
     }
 
-    /// Counts the processes below `root`, without the spared ones, and begins the looks whose time has come. Returns
-    /// false if no process has run since the last count.
+    /// Counts the processes below `root`, without the spared ones, and begins the looks that are due. Returns false if
+    /// no process has run since the last count.
     pub fn count(&mut self, root: Pid, spared: &[Pid]) -> Result<bool, Exceeded> {
         let Some(processes) = self.looked.fresh(root, spared) else { return Ok(false) };
         if processes.len() > MOST_PROCESSES {
@@ -202,7 +202,7 @@ impl Checks {
         Ok(true)
     }
 
-    /// Begins the looks whose time has come.
+    /// Begins the looks that are due.
     fn look(&mut self, processes: &Processes) {
         let (of_one, of_open, job) = (self.of_one, self.last.of_open, self.job);
         let stops = self.last.missed_memory.stops().filter(|_| !self.is_ending);
@@ -212,14 +212,14 @@ impl Checks {
         self.files.ask(|| FilesRequest { processes: processes.clone(), stops, directory, mapped, of_one });
     }
 
-    /// Adds up the memory of these processes, for which nobody waits.
+    /// Adds up the memory of these processes. No process can delay this.
     fn add_up(&self, processes: &[i32]) -> Result<(), Exceeded> {
         let shown = |pid: &i32| Process::read(*pid).map_or(0, |process| process.shown());
         let more = processes.iter().map(shown).fold(0, u64::saturating_add).saturating_sub(self.last.memory.shown);
         self.check_memory(self.last.memory.together.saturating_add(more))
     }
 
-    /// Checks this number of bytes, with the memory of what the processes have open.
+    /// Checks this number of bytes together with the memory of what the processes have open.
     fn check_memory(&self, bytes: u64) -> Result<(), Exceeded> {
         too_much(bytes.saturating_add(self.last.of_open), self.of_one).map_or(Ok(()), |most| Err(Exceeded::Memory(most)))
     }
@@ -229,7 +229,7 @@ impl Checks {
         PollFd::new(&*self.wake, PollFlags::IN)
     }
 
-    /// Takes what the looks that have ended found. Returns the limit that is exceeded, if any.
+    /// Takes the findings of the looks that have ended. Returns the limit that the processes exceed, if any.
     pub fn found(&mut self) -> Result<(), Exceeded> {
         // It may not have been written to.
         let _ = rustix::io::read(&*self.wake, &mut [0_u8; 8]);
@@ -273,9 +273,9 @@ impl Checks {
         self.check_memory(0)
     }
 
-    /// Looks at the processes below these, and returns the bytes on the disk of removed files that they have open or mapped. If
-    /// that takes longer than `patience`, what was found last counts. Call [`Self::begin`] before processes are looked at
-    /// of which none was looked at before.
+    /// Looks at the processes below these, and returns the bytes on the disk of removed files that they have open or
+    /// mapped. If that takes longer than `patience`, returns the findings of the last look. Call [`Self::begin`] before
+    /// the first look at other processes.
     pub fn removed(&mut self, below: &[Pid], patience: Duration) -> u64 {
         let until = Instant::now() + patience;
         // No limit is set here, and what has been found meanwhile may be old.

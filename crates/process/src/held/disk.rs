@@ -20,8 +20,8 @@ pub const MAX_DIRECTORY_DEPTH: usize = 128;
 
 /// The maximum number of checks whether a directory has changed since it was read.
 const MOST_CHECKS: usize = 4;
-/// The system's times have steps of up to this size. Whether a directory changed in the step in which it was read, its
-/// time does not tell.
+/// The steps of the system's times, at most. The time of a directory does not show changes within the step in which it
+/// was read.
 const CLOCK_STEP: Duration = Duration::from_millis(20);
 
 /// The files below a directory, counted until there are too many.
@@ -32,8 +32,8 @@ pub(super) struct Files {
     bytes: u64,
     count: u64,
     too_deep: bool,
-    /// Whether all files were counted that were there when the last check began. A directory may be moved from where
-    /// nobody has looked yet to where somebody has.
+    /// Whether the count has all files that were there when the last check began. A process may move a directory from a
+    /// place that the check has not reached to one that it has left behind.
     pub(super) is_settled: bool,
     hasher: RandomState,
 }
@@ -41,9 +41,9 @@ pub(super) struct Files {
 /// A directory as it was when it was read.
 #[derive(Debug, Default)]
 struct Directory {
-    /// What it was and when it had changed last: its mtime can be set, and this one cannot.
+    /// Its identity and its ctime: programs can set the mtime, but not the ctime.
     version: Option<Version>,
-    /// Whether it may have changed since without a change of that.
+    /// Whether it may have changed since then although its ctime is the same.
     is_recent: bool,
     /// Its entries, without those of its subdirectories: a number that tells whether they changed, their bytes and count.
     entries: u64,

@@ -24,8 +24,9 @@ pub(super) struct FilesAnswer {
     pub(super) removed: Removed,
     pub(super) too_many: TooMany,
     pub(super) hidden: Option<i32>,
-    /// It is whole if all processes were looked at, and all files were counted wherever they were moved. The latter is not
-    /// asked while nobody runs: somebody honest may move files all the time, and is not to be ended for it.
+    /// The look is whole if it saw all processes, and counted all files wherever they were moved. While all processes
+    /// are stopped, moved files do not matter: an honest program may move files all the time, and must not be ended for
+    /// it.
     pub(super) completeness: Completeness,
 }
 
@@ -33,13 +34,13 @@ pub(super) struct FilesAnswer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TooMany {
     No,
-    /// With the removed files that were mapped some time ago.
+    /// Too many only together with removed files that were mapped some time ago.
     WithMapped,
     Yes,
 }
 
-/// Counts files, until there are too many, or too much else is open. What the processes have open can take seconds, so
-/// the directory is counted again meanwhile.
+/// Counts files, until there are too many, or too much else is open. Reading what the processes have open can take
+/// seconds, so this counts the directory again meanwhile.
 pub(super) fn look_at_files(request: &FilesRequest, is_awaited: &dyn Fn() -> bool) -> FilesAnswer {
     let in_directory = || request.directory.as_deref().map_or_else(Files::none, |directory| Files::below(directory, is_awaited));
     let of_mapped = request.mapped.values().copied().fold(0, u64::saturating_add);

@@ -8,7 +8,7 @@ use crate::tree::{StopOrder, Stopped, Unstopped};
 pub(super) const LONGEST_STOP: Duration = Duration::from_millis(500);
 /// The number of looks in a row that were not whole, after which the next one stops the processes.
 const MOST_MISSED: u32 = 2;
-/// The number of those in a row after which the processes evade looks on purpose.
+/// After this number of evaded looks in a row, the processes do it on purpose.
 const MOST_EVADED: u32 = 5;
 /// The number of stops that failed in time since the last whole look, after which all processes are told to stop at once.
 const MOST_SHORT: u32 = 5;
@@ -29,13 +29,13 @@ struct Stop<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Held {
-    /// They were not to be stopped.
+    /// The look did not have to stop them.
     Free,
-    /// They are stopped, or nobody ran until the look let them go on.
+    /// They are stopped, or none ran until the look continued them.
     Stopped,
-    /// They could not be stopped, or did not stay so.
+    /// They could not be stopped, or did not stay stopped.
     Not(Unstopped),
-    /// They were stopped for as long as they may be, and went on before the look had ended.
+    /// They were stopped for the maximum time, and continued before the look had ended.
     TooLong,
 }
 
@@ -48,15 +48,17 @@ pub(super) enum Completeness {
     Missed,
     /// It may have missed something although it stopped the processes: some did not stay stopped.
     Evaded,
-    /// It may have missed something because they did not stop in time. That proves nothing: the machine may be busy.
+    /// It may have missed something because the processes did not stop in time. That proves nothing: the machine may be
+    /// busy.
     TooShort,
-    /// It may have missed something because they went on before it had ended. That proves nothing either: the disk may be
-    /// slow.
+    /// It may have missed something because the processes continued before it had ended. That proves nothing either:
+    /// the disk may be slow.
     TooLong,
 }
 
 impl<'a> Hold<'a> {
-    /// Stops the processes if `stops` says so, unless nobody awaits the look any more: they may be of another job.
+    /// Stops the processes if `stops` says so, unless nobody awaits the look any more: then they may belong to another
+    /// job.
     pub(super) fn of(processes: &'a Processes, stops: Option<StopOrder>, is_awaited: &dyn Fn() -> bool) -> Self {
         let free = Self { stop: None, held: Held::Free };
         let (Processes::Below { root, spared, stops: alone }, Some(order)) = (processes, stops) else { return free };
@@ -78,19 +80,19 @@ impl<'a> Hold<'a> {
         self.stop.is_some()
     }
 
-    /// Whether they are stopped for too long.
+    /// Whether they have been stopped for too long.
     pub(super) fn is_too_long(&self) -> bool {
         self.stop.as_ref().is_some_and(|stop| Instant::now() > stop.until)
     }
 
-    /// Lets them go on if they have been stopped for too long.
+    /// Continues them if they have been stopped for too long.
     pub(super) fn go_on_in_time(&mut self) {
         if self.is_too_long() && self.end() {
             self.held = Held::TooLong;
         }
     }
 
-    /// Lets them go on. Returns true if they were stopped, and none has run meanwhile.
+    /// Continues them. Returns true if they were stopped, and none has run meanwhile.
     pub(super) fn end(&mut self) -> bool {
         let Some(stop) = self.stop.take() else { return false };
         if stop.stopped.has_run() {
@@ -99,12 +101,12 @@ impl<'a> Hold<'a> {
         self.has_held()
     }
 
-    /// Whether nobody ran until the look had ended.
+    /// Whether no process ran until the look had ended.
     pub(super) fn has_held(&self) -> bool {
         self.held == Held::Stopped
     }
 
-    /// How complete a look was that has ended. `is_whole` says whether it saw all that was there at some time.
+    /// Returns how complete an ended look was. `is_whole` says whether it saw everything that was there at some time.
     pub(super) fn completeness(&self, is_whole: bool) -> Completeness {
         match self.held {
             Held::Not(Unstopped::Evaded) => Completeness::Evaded,
@@ -122,15 +124,15 @@ impl<'a> Hold<'a> {
 pub(super) struct Missed {
     /// The number of looks in a row that were not whole.
     looks: u32,
-    /// The number of those that the processes evaded although they were stopped.
+    /// The number of looks that the processes evaded although hero stopped them.
     evaded: u32,
     /// The number of stops that failed in time.
     short: u32,
 }
 
 impl Missed {
-    /// Whether the next look is to stop the processes, and in which order. That is seldom: also honest programs start
-    /// others all the time, but then they pause.
+    /// Whether the next look has to stop the processes, and in which order. It rarely has to: honest programs also
+    /// start others all the time, but pause in between.
     pub(super) fn stops(&self) -> Option<StopOrder> {
         let order = if self.short >= MOST_SHORT { StopOrder::AllAtOnce } else { StopOrder::ParentsFirst };
         (self.looks >= MOST_MISSED).then_some(order)

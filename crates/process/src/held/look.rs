@@ -9,20 +9,20 @@ use nix::sys::signal::SigSet;
 
 use super::{LATEST_LOOK, pause_after};
 
-/// The most time between two requests that counts: in more, nothing of this process ran.
+/// The maximum time between two requests that counts. In a longer one, this process did not run itself.
 const MOST_WAITED: Duration = Duration::from_secs(1);
 /// The stack of a thread that looks.
 const STACK_BYTES: usize = 256 << 10;
 
-/// A thread that looks at processes, one look at a time, so that whoever watches them never waits: whoever changes his
-/// mappings or forks all the time can delay a look for seconds.
+/// A thread that looks at processes, one look at a time. So the thread that watches them never waits, although a
+/// process that forks or changes its mappings all the time can delay a look for seconds.
 pub(super) struct Look<Q, A> {
     shared: Arc<Shared<Q, A>>,
     /// The number of the last look.
     number: u64,
     /// The time of the last request, if a look runs.
     asked_at: Option<Instant>,
-    /// How long that look was waited for.
+    /// How long others have waited for that look.
     waited: Duration,
     /// The time before which no other look begins.
     due: Option<Instant>,
@@ -41,7 +41,7 @@ struct State<Q, A> {
     is_over: bool,
 }
 
-/// Ends this process if its thread panics. Without the thread a limit would hold no more, and nobody would notice.
+/// Ends this process if its thread panics. Without the thread nothing would check the limit, and nobody would notice.
 struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
@@ -71,8 +71,9 @@ impl<Q, A> Shared<Q, A> {
 }
 
 impl<Q: Send + 'static, A: Send + 'static> Look<Q, A> {
-    /// Starts the thread. Start it before the processes: they may leave no room for another thread. After each look it
-    /// writes to `wake`, an eventfd. The second argument of `look` tells whether its answer is still awaited.
+    /// Starts the thread. Start it before the processes: they may leave no room for another thread. The thread writes
+    /// to `wake`, an eventfd, after each look. The second argument of `look` tells whether somebody still awaits the
+    /// answer.
     pub(super) fn start(
         name: &str,
         wake: Arc<OwnedFd>,
@@ -135,17 +136,17 @@ impl<Q: Send + 'static, A: Send + 'static> Look<Q, A> {
         self.number
     }
 
-    /// Whether a look runs for which others waited longer than this: the time from one request to the next.
+    /// Whether others have waited longer than this for the running look.
     pub(super) fn takes_longer_than(&self, time: Duration) -> bool {
         self.is_running() && self.waited > time
     }
 
-    /// The next look may begin at once after the last one.
+    /// Lets the next look begin right after the last one.
     pub(super) fn hurry(&mut self) {
         self.due = None;
     }
 
-    /// Nobody awaits the answer of the last look any more, and the next one may begin at once.
+    /// Drops the answer of the last look, and lets the next one begin at once.
     pub(super) fn forget(&mut self) {
         self.shared.awaited.store(0, Ordering::Relaxed);
         self.shared.state().asked = None;

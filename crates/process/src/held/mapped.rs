@@ -1,6 +1,6 @@
 use super::Id;
 
-/// A mapping that keeps what it maps: shared memory, or a file that has no name any more.
+/// A mapping that keeps something alive: shared memory, or a file without a name.
 pub(super) struct Mapped {
     /// Its addresses, as `map_files` writes them.
     pub(super) range: String,

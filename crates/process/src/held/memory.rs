@@ -17,11 +17,11 @@ const MOST_UNREAD: u8 = 5;
 /// The maximum number of objects in a look. To read the size of one waits for the process, too.
 const MOST_OBJECTS: usize = 8192;
 
-/// The memory of processes, shared memory, and removed files that they have mapped. Who reads this waits for processes
-/// that change their mappings or fork at that time.
+/// The memory of processes, with shared memory and mapped removed files. Reading it waits for processes that are
+/// forking or changing their mappings.
 ///
-/// How much of an object exists can be read with `CAP_CHECKPOINT_RESTORE` in the first user namespace. Else the end of
-/// its longest mapping counts that was ever seen while one of its mappings was there: a process may remove a mapping and
+/// With `CAP_CHECKPOINT_RESTORE` in the first user namespace, the system shows how much of an object exists. Otherwise
+/// hero counts up to the end of the longest mapping that it ever saw of the object: a process may remove a mapping and
 /// keep the object by a short one.
 #[derive(Debug)]
 pub(super) struct Memory {
@@ -34,7 +34,8 @@ pub(super) struct Memory {
     found: usize,
     /// Whether this look has found all.
     is_whole: bool,
-    /// What each has if that is divided, and what those had that ended before, if it was.
+    /// If this look has divided the memory that processes share: the sum of their parts, and the memory of those that
+    /// had ended by then.
     shares: Option<(u64, u64)>,
     /// True if the sizes of objects can be read.
     reads_sizes: bool,
@@ -63,11 +64,11 @@ impl Memory {
         Self { objects: BTreeMap::new(), processes: Vec::new(), shared: 0, found: 0, is_whole: true, shares: None, reads_sizes }
     }
 
-    /// Looks at these processes, until `goes_on` returns false. It is called before each process and each object. If they
-    /// have more than `most` alone, what they share is divided at once.
+    /// Looks at these processes, until `goes_on` returns false, which this calls before each process and each object.
+    /// If what the processes have alone is more than `most` together, this divides what they share at once.
     ///
-    /// What each has alone is read of all first, since nobody can delay that: while the mappings of one are read, others
-    /// may start another and end. They count nevertheless.
+    /// It first reads what each process has alone, which no process can delay. So processes still count that start
+    /// another and end while it reads the mappings of one.
     pub(super) fn look(&mut self, processes: &Processes, most: u64, mut goes_on: impl FnMut(&Self) -> bool) {
         self.begin();
         let mut found = Vec::new();
@@ -105,7 +106,7 @@ impl Memory {
         self.objects.values_mut().for_each(|object| object.found = false);
     }
 
-    /// Returns the removed files that were found mapped last, as far as they are known.
+    /// Returns the removed files that the last look found mapped, as far as they are known.
     pub(super) fn removed(&self) -> Removed {
         self.objects.values().filter(|object| !object.is_memory).map(|object| (object.id, object.bytes)).collect()
     }
@@ -115,9 +116,10 @@ impl Memory {
         self.shared
     }
 
-    /// Returns the memory of the processes, with shared memory. If it is more than `most`, other memory that processes
-    /// share, such as forks, is divided among them, if the system reports that, which is slower. Of those that have ended
-    /// by then, it does not: the look is not whole if that makes a difference. `before_each` is called before each is asked.
+    /// Returns the memory of the processes, with shared memory. If it is more than `most`, this divides other memory
+    /// that processes share, as forks do, among them, where the system reports it. That is slower, and impossible for
+    /// processes that have ended by then: the look is not whole if they make a difference. It calls `before_each`
+    /// before it reads each process.
     pub(super) fn sums(&self, most: u64, before_each: impl FnMut()) -> Sums {
         let sum = |of: fn(&Process) -> u64| self.processes.iter().map(of).fold(self.shared, u64::saturating_add);
         let alone = sum(Process::memory);
@@ -145,7 +147,7 @@ impl Memory {
         (shares, ended)
     }
 
-    /// Adds what this process has mapped. Of one that has ended, its children have it.
+    /// Adds the mappings of this process. The children of one that has ended have its mappings.
     fn add_mapped(&mut self, pid: i32, patience: &mut u64, goes_on: &mut impl FnMut(&Self) -> bool) {
         let Some(process) = Process::read(pid) else { return };
         let Ok(lines) = proc_file::read_at_most(process.place.join("maps"), *patience) else {
@@ -169,8 +171,8 @@ impl Memory {
         }
     }
 
-    /// Adds an object of this user. `whole` reads its metadata, once in a look. A file of somebody else was replaced, as
-    /// by an upgrade, and counts nothing.
+    /// Adds an object of this user. `whole` reads its metadata, once in a look. A file of another user was replaced, as
+    /// by an upgrade, and does not count.
     fn add(&mut self, mapped: &Mapped, user: Option<u32>, whole: impl FnOnce() -> io::Result<fs::Metadata>) {
         let known = self.objects.get(&mapped.id).copied();
         let found = known.filter(|object| object.found);
@@ -203,13 +205,13 @@ impl Memory {
 /// The bytes of memory of processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Sums {
-    /// What they have together.
+    /// Their total.
     pub(super) together: u64,
-    /// Whether memory that they share without a mapping of shared memory, as forks do, is divided among them in that.
+    /// Whether the total divides memory that they share without a mapping of shared memory, as forks do.
     pub(super) is_divided: bool,
-    /// What the status of each shows, added up as if they shared nothing.
+    /// The sum of what the status of each shows, as if they shared nothing.
     pub(super) shown: u64,
-    /// Whether none was missed.
+    /// Whether the look missed none.
     pub(super) is_whole: bool,
 }
 

@@ -26,7 +26,7 @@ static IN_A_SOCKET: LazyLock<u64> = LazyLock::new(|| {
     set.and_then(|bytes| bytes.trim().parse().ok()).unwrap_or(208 << 10)
 });
 
-/// What processes have open, each item once. They cannot delay who looks at it.
+/// What processes have open, each item once. They cannot delay the look at it.
 #[derive(Debug, Default)]
 pub(super) struct Open {
     /// The removed files and directories.
@@ -37,13 +37,13 @@ pub(super) struct Open {
     channels: BTreeMap<Id, u64>,
     /// The bytes counted for these, and for what epolls watch and locks.
     pub(super) memory: u64,
-    /// A process that hides what it has open, because it runs a program that its user may not read.
+    /// A process that hides what it has open by running a program that its user may not read.
     pub(super) hidden: Option<i32>,
 }
 
 impl Open {
-    /// Counts what these processes have open, until `goes_on` returns false. It is called before each descriptor: what
-    /// an epoll watches can take a tenth of a second. Returns also whether all were looked at.
+    /// Counts what these processes have open, until `goes_on` returns false, which this calls before each descriptor:
+    /// reading what an epoll watches can take a tenth of a second. Also returns whether it looked at all.
     pub(super) fn by(processes: &Processes, mut goes_on: impl FnMut(&Self) -> bool) -> (Self, bool) {
         let mut open = Self::default();
         let seen = processes.each(|pid| open.add_all(pid, &mut goes_on));
@@ -89,7 +89,8 @@ impl Open {
         }
     }
 
-    /// Adds a file or directory of this user, if it has no name any more. One of somebody else was replaced, as by an upgrade.
+    /// Adds a file or directory of this user, if it has no name any more. A file of another user was replaced, as by an
+    /// upgrade.
     fn add_file(&mut self, file: Option<&fs::Metadata>, user: Option<u32>) {
         let Some(file) = file.filter(|file| file.nlink() == 0).filter(|file| user.is_none_or(|user| file.uid() == user)) else { return };
         let bytes = file.blocks().saturating_mul(BLOCK_BYTES);

@@ -14,7 +14,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Reads its state, for which nobody waits, whatever the process does.
+    /// Reads its state. No process can delay that.
     pub(super) fn read(pid: i32) -> Option<Self> {
         let read = |place: PathBuf| Some(Self { pid, status: proc_file::read(place.join("status")).ok()?, place });
         let first = read(PathBuf::from(format!("/proc/{pid}")))?;
@@ -37,7 +37,7 @@ impl Process {
         sum(&self.status, names).unwrap_or(0)
     }
 
-    /// Returns the user whose files it makes.
+    /// Returns the user that owns the files it creates.
     pub(super) fn user(&self) -> Option<u32> {
         let users = self.status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
         users.split_whitespace().next_back()?.parse().ok()
@@ -66,7 +66,7 @@ impl Process {
     }
 }
 
-/// Returns the number of descriptors of a process. Nobody waits for that.
+/// Returns the number of descriptors of a process. No process can delay that.
 pub(super) fn descriptors(pid: i32) -> u64 {
     let told = |place: &Path| fs::metadata(place.join("fd")).map_or(0, |directory| directory.len());
     match told(Path::new(&format!("/proc/{pid}"))) {

@@ -8,30 +8,30 @@ use crate::tree::{Lister, is_first};
 /// The maximum number of lists in a look. If the last one still has a process that no other had, the look is not whole.
 const MOST_LISTS: usize = 10;
 
-/// The processes that are looked at.
+/// The processes to look at.
 #[derive(Debug, Clone)]
 pub(super) enum Processes {
     /// Those that run below another one, without the spared ones. Only one look at a time may stop them.
     Below { root: Pid, spared: Arc<[Pid]>, stops: Arc<Mutex<()>> },
-    /// Those that run below several others, which look at them, too, and may stop them.
+    /// Those that run below several others. These look at them, too, and may stop them.
     BelowAll(Arc<[Pid]>),
     /// These, without a list.
     #[cfg(test)]
     These(Arc<[i32]>),
 }
 
-/// What a look at each process has found.
+/// The result of looking at each process.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// The processes that were there in the end.
+    /// The processes that were still there in the end.
     pub(super) left: Vec<i32>,
-    /// Whether each of these was looked at. One that started another and ended has left nothing behind, then.
+    /// Whether the look has seen each of them. Then a process that started another and ended has left nothing behind.
     pub(super) is_whole: bool,
 }
 
 impl Processes {
-    /// Calls `look` with each process, the newest first, until it returns false. Then lists them again, until there is
-    /// none that was not looked at.
+    /// Calls `look` with each process, newest first, until it returns false. Then lists them again, until a list has no
+    /// process that it has not looked at.
     pub(super) fn each(&self, mut look: impl FnMut(i32) -> bool) -> Seen {
         let (roots, spared): (&[Pid], &[Pid]) = match self {
             Self::Below { root, spared, .. } => (slice::from_ref(root), spared),

@@ -10,7 +10,7 @@ use super::{Process, sort_below};
 pub(super) struct Snapshot {
     /// Those that run.
     pub(super) running: BTreeMap<i32, Process>,
-    /// Those that ended before they could be read, or that nobody has reaped, with their start times, if known.
+    /// Those that ended before this could read them, or that nobody has reaped, with their start times, if known.
     pub(super) ended: Vec<(i32, Option<u64>)>,
 }
 
@@ -39,7 +39,7 @@ impl Snapshot {
     }
 }
 
-/// Lists processes again and again, so that none escapes whoever looks at them by starting another and ending.
+/// Lists processes again and again, so that none escapes a look by starting another and ending.
 #[derive(Debug)]
 pub(crate) struct Lister<'a> {
     roots: &'a [Pid],
@@ -48,15 +48,14 @@ pub(crate) struct Lister<'a> {
     known: BTreeSet<(i32, u64)>,
 }
 
-/// What one list has.
+/// The result of one list.
 #[derive(Debug, Default)]
 pub(crate) struct Listed {
     /// The ids of those below that no list had before, the newest first.
     pub(crate) fresh: Vec<i32>,
     /// The ids of all below.
     pub(crate) all: Vec<i32>,
-    /// Whether a process that no list had before ended before it could be read: it may have started another one just
-    /// now that this list does not have.
+    /// Whether a new process ended before this could read it: it may have started another one that is not in this list.
     pub(crate) may_lack_some: bool,
 }
 

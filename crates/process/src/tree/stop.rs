@@ -12,55 +12,56 @@ use crate::proc_file;
 
 /// The time for all to stop.
 const STOP_TIMEOUT: Duration = Duration::from_millis(250);
-/// Processes that together had a processor for so long after they were told to stop could have stopped.
+/// Processes that together had a processor for this long after hero told them to stop could have stopped.
 const LONG_ENOUGH: Duration = Duration::from_millis(200);
-/// The maximum number of lists in which somebody runs. Who starts others a moment before it stops is in the second one,
-/// and what they start in the third.
+/// The maximum number of lists with a running process. A process that starts others just before it stops is in the
+/// second list, and what those start in the third.
 const MOST_ROUNDS: usize = 5;
 /// Pause before the next look at processes that were told to stop.
 const POLL_INTERVAL: Duration = Duration::from_micros(100);
-/// Signals that stop who does not handle them. The kernel forgets those that wait for a process that is told to go on.
+/// Signals that stop a process that does not handle them. The kernel drops pending ones when it continues the process.
 const ALSO_STOP: [Signal; 3] = [Signal::TSTP, Signal::TTIN, Signal::TTOU];
 
-/// Processes that are stopped until this is dropped. Those that had stopped before stay so.
+/// Processes that are stopped until this is dropped. Those that had stopped before stay stopped.
 #[derive(Debug)]
 pub(crate) struct Stopped<'a> {
     root: Pid,
     spared: &'a [Pid],
     order: StopOrder,
-    /// Those that were told to stop, parents before their children.
+    /// Those that hero told to stop, parents before their children.
     told: Vec<Told>,
-    /// All below, once nobody ran any more.
+    /// All processes below, once none ran any more.
     all: Threads,
 }
 
 /// The order in which hero tells processes to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopOrder {
-    /// Each after its parents have stopped. So none sees that a child of it has: `sudo` would stop itself then, for good,
-    /// and a shell with job control would give the terminal to another one.
+    /// Each after its parents have stopped. So no parent sees a child stop: `sudo` would then stop itself for good, and
+    /// a shell with job control would give the terminal to another process.
     ParentsFirst,
-    /// All at once: children may keep a parent of a lower priority from stopping.
+    /// All at once, because children may keep a parent of a lower priority from stopping.
     AllAtOnce,
 }
 
 /// Why processes could not be stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unstopped {
-    /// Somebody ran in every list, whoever was told to stop, or goes on although it had taken the signal: they start or
-    /// continue each other. Or they had processors and did not stop: they spend their time in long system calls.
+    /// The processes evaded the stop. In every list a process still ran, or continued although it had taken the signal:
+    /// they start or continue each other. Or they had a processor and did not stop, because they are in long system
+    /// calls.
     Evaded,
-    /// They did not stop in time. On a busy machine some got no processor, which they need to stop.
+    /// They did not stop in time. On a busy machine some had no processor, which they need to stop.
     TooShort,
 }
 
 impl<'a> Stopped<'a> {
-    /// Stops everything below `root`, without the spared processes, if that can be done in a quarter of a second and is
-    /// still awaited. If not, all go on at once.
+    /// Stops everything below `root`, without the spared processes. If that takes more than a quarter of a second, or
+    /// nobody awaits it any more, it continues all of them at once.
     ///
-    /// Parents go on after their children. A process that another one continues before it has stopped is not waited for:
-    /// the processes below it are told to stop next, and then it is told again, because none of them runs any more that
-    /// could continue it.
+    /// It continues parents after their children. It does not wait for a process that another one continues before it
+    /// has stopped. It tells the processes below that one to stop next, and then that one again, when none of them can
+    /// continue it any more.
     pub(crate) fn below(root: Pid, spared: &'a [Pid], order: StopOrder, is_awaited: &dyn Fn() -> bool) -> Result<Self, Unstopped> {
         let until = Instant::now() + STOP_TIMEOUT;
         let mut stopped = Self { root, spared, order, told: Vec::new(), all: Threads::new() };
@@ -94,26 +95,26 @@ impl<'a> Stopped<'a> {
         }
     }
 
-    /// Whether somebody has run since all had stopped, even if it has stopped again.
+    /// Whether a process has run since all had stopped, even if it has stopped again.
     pub(crate) fn has_run(&self) -> bool {
         let (_, now) = self.list();
         now.iter().any(|(key, now)| self.all.get(key).is_none_or(|before| now.have_run_since(before)))
     }
 
-    /// Whether those that were told to stop had a processor for long after that, together.
+    /// Whether the processes, together, have had a processor for long since hero told them to stop.
     fn had_processors(&self) -> bool {
         let long_enough = LONG_ENOUGH.as_millis() as u64 * clock_ticks_per_second() / 1000;
         self.told.iter().map(Told::ran_since).sum::<u64>() >= long_enough
     }
 
-    /// Lists what is below, and the states of its threads.
+    /// Lists the processes below, and the states of their threads.
     fn list(&self) -> (Vec<Process>, Threads) {
         let processes = below(&[self.root], self.spared);
         let states = processes.iter().map(|process| (process.key(), States::of(process.pid))).collect();
         (processes, states)
     }
 
-    /// Tells these to stop that do not stop anyway, in the order that was asked for.
+    /// Tells those of these processes to stop that are not stopping already, in the given order.
     fn tell(&mut self, running: Vec<Process>, all: &Threads, until: Instant) {
         let mut generations = generations(running);
         if self.order == StopOrder::AllAtOnce {
@@ -156,18 +157,19 @@ impl Drop for Stopped<'_> {
     }
 }
 
-/// A process that was told to stop.
+/// A process that hero told to stop.
 #[derive(Debug)]
 struct Told {
-    /// As it was just before the first time.
+    /// Its state just before hero told it for the first time.
     process: Process,
-    /// Kept, because it must be able to go on even if nothing can be opened then.
+    /// Kept open, because hero must be able to continue it even if it can open nothing then.
     handle: OwnedFd,
     is_told_again: bool,
 }
 
 impl Told {
-    /// Whether it goes on although it took the signal. One that takes it while this is read has stopped the second time.
+    /// Whether it continues although it took the signal. A process that takes the signal during this check has stopped
+    /// when it is checked again.
     fn is_continued(&self) -> bool {
         let goes_on = || {
             let states = States::of(self.process.pid);
@@ -187,8 +189,8 @@ impl Told {
         let _ = pidfd_send_signal(&self.handle, signal);
     }
 
-    /// Lets it go on, unless somebody else has told it to stop, too, as far as that can be known: the kernel keeps one
-    /// such signal, not their number. A second one that waits is ours if we sent two.
+    /// Continues it, unless somebody else has told it to stop, too. The kernel keeps one such signal and not their
+    /// number, so a second pending one is ours if we sent two.
     fn go_on(&self) {
         let states = States::of(self.process.pid);
         if !self.is_told_again && states.have_stopped() && states.await_signal(Signal::STOP) {
@@ -207,23 +209,23 @@ type Threads = BTreeMap<(i32, u64), States>;
 struct States {
     /// Each thread, by its id.
     threads: BTreeMap<i32, State>,
-    /// Those of [`Self::AWAITED_SIGNALS`] that wait for one of them, as a bit each. Others, of timers for example, come while all
-    /// stay stopped.
+    /// The pending signals of them among [`Self::AWAITED_SIGNALS`], as a bit each. Other signals, of timers for
+    /// example, arrive while all stay stopped.
     signals: u64,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum State {
-    /// It has stopped, after it was given a processor so many times: these are more if it ran since.
+    /// It has stopped, and had got a processor this number of times. The number is higher if it has run since.
     Stopped(u64),
-    /// It may run before it is told to go on.
+    /// It may run before hero continues it.
     MayRun,
-    /// It has ended. Or it waits for a device, or for a child that it shares its memory with, and stops at the end of that.
+    /// It has ended. Or it waits for a device, or for a child that shares its memory, and stops after that.
     Waits,
 }
 
 impl States {
-    /// The signals that anybody asks for, as a bit each.
+    /// The signals that the checks look for, as a bit each.
     const AWAITED_SIGNALS: u64 = {
         let [a, b, c] = ALSO_STOP;
         Self::bit(Signal::STOP) | Self::bit(a) | Self::bit(b) | Self::bit(c)
@@ -269,7 +271,8 @@ impl States {
         self.signals & Self::bit(signal) != 0
     }
 
-    /// Whether it stops without being told again: it has not taken the signal yet, or a thread has and the others follow.
+    /// Whether it stops without another signal: it has not taken the signal yet, or one thread has and the others
+    /// follow.
     fn stop(&self) -> bool {
         self.have_stopped() || self.await_signal(Signal::STOP)
     }
