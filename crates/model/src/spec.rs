@@ -149,3 +149,46 @@ impl FlowJobSpec {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The fields of a job that jobs of flows do not have, and why.
+    const OF_SINGLE_JOBS: [(&str, &str); 16] = [
+        ("name", "its name in the flow is its name"),
+        ("run_at", "it starts when its flow does and the jobs in `depends_on` have finished"),
+        ("idempotency_key", "the flow has one"),
+        ("retention", "the flow has one"),
+        ("prerequisites", "`depends_on` names jobs of the flow, and the flow has prerequisites"),
+        ("parent_id", "its relatives are jobs of the flow"),
+        ("predecessor_id", "its relatives are jobs of the flow"),
+        ("dependents", "its relatives are jobs of the flow"),
+        ("instance", "a runner or a group runs it, which the coordinator's specification has"),
+        ("worker_id", "it is a field of the dispatcher protocol, which has no flows"),
+        ("client_rpc_id", "it is a field of the dispatcher protocol, which has no flows"),
+        ("concurrent", "the coordinator's specification has no such field"),
+        ("log_path", "the coordinator's specification has no such field"),
+        ("context_id", "the flow has one"),
+        ("caller_id", "the flow has one"),
+        ("job_id", "the flow gives each job a new one"),
+    ];
+
+    /// The fields that only jobs of flows have.
+    const OF_FLOWS: [&str; 2] = ["depends_on", "runner"];
+
+    fn fields<T: JsonSchema>() -> BTreeSet<String> {
+        let schema = schemars::schema_for!(T);
+        schema.get("properties").and_then(|fields| fields.as_object()).unwrap().keys().cloned().collect()
+    }
+
+    #[test]
+    fn a_job_of_a_flow_has_each_field_of_a_job_or_a_reason_why_not() {
+        let (mut expected, single) = (fields::<JobSpec>(), OF_SINGLE_JOBS.map(|(field, _)| field));
+        assert!(single.iter().all(|field| expected.remove(*field)), "each exclusion is a field, once");
+        expected.extend(OF_FLOWS.map(str::to_owned));
+        assert_eq!(fields::<FlowJobSpec>(), expected, "add the field to FlowJobSpec and its method `job`, or say above why not");
+    }
+}
