@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz check bench bench-peers bench-clients bench-tiny clients setup setup-check setup-tests clean
+.PHONY: help demo test fuzz check bench bench-peers bench-clients bench-tiny clients generate setup setup-check setup-tests clean
 
 CARGO ?= cargo
 
@@ -63,6 +63,17 @@ bench-clients: setup ## Measure each client of clients/ beside a bare one that d
 
 clients: ## Make the generated part of each client anew from openrpc.json
 	@cd clients && python3 -m generate
+
+# The clients and the page of each method are made from openrpc.json, and the program contains the pages, so the tests
+# come last. A run that fails leaves openrpc.json as it was.
+generate: ## Make everything anew that is generated: openrpc.json, clients, documents, diagram, help
+	@new="$$(mktemp)"; trap 'rm -f "$$new"' EXIT; \
+	  $(CARGO) run --quiet --locked -- openrpc > "$$new"; cat "$$new" > openrpc.json; \
+	  $(CARGO) run --quiet --locked -- flow schema > "$$new"; cat "$$new" > examples/flows/flow.schema.json
+	@$(MAKE) --no-print-directory clients
+	@UPDATE=1 $(CARGO) test --quiet --locked --workspace --lib diagram
+	@UPDATE=1 INSTA_UPDATE=always $(CARGO) test --quiet --locked --workspace --test it -- documents:: cli::help
+	@echo "make generate: look at the changes with git diff"
 
 # The figures say nothing: it is a debug build. What is measured with is tested, so that none of it rots.
 bench-tiny: setup ## Run every bench once with tiny numbers
