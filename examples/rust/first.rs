@@ -1,4 +1,6 @@
-//! Runs a script on a server, and prints what it gave.
+//! Runs a script on a server, and prints its result.
+//!
+//! To try it, make it the `src/main.rs` of a package with the dependencies in docs/clients.md, and start `hero serve`.
 
 use std::time::Duration;
 
