@@ -119,7 +119,7 @@ async fn is_served(assistant: &mut Assistant) {
     let run = tools.iter().find(|tool| tool.name == "run_and_wait").unwrap();
     let schema = run.schema_as_json_value();
     assert_eq!(schema["required"], serde_json::json!(["script"]));
-    assert!(schema["properties"]["args"]["description"].as_str().unwrap().contains("What the script sees"), "{schema}");
+    assert!(schema["properties"]["args"]["description"].as_str().unwrap().contains("The value of `args` in the script"), "{schema}");
     assert!(run.description.as_ref().unwrap().starts_with("Creates a job, starts it, waits for its end"));
     assert_eq!(run.annotations.as_ref().unwrap().read_only_hint, Some(false));
 
