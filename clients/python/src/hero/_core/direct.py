@@ -33,9 +33,6 @@ T = TypeVar("T")
 MOST_ITEMS = 64
 """Maximum number of items on their way from the reader to the loop."""
 
-FEW = 16 * 1024
-"""As many unanswered bytes fit between client and server, even if the server reads nothing."""
-
 FRAGMENT = 8 * 1024
 """The number of bytes to send at once. A writable socket has room for them: a third of its buffer on Linux, SO_SNDLOWAT
 elsewhere."""
@@ -71,7 +68,6 @@ class DirectLink(Link):
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._pending: dict[int, Waiter] = {}
-        self._longest = 0
         self._room = threading.Semaphore(MOST_ITEMS)
         self._sending = threading.Lock()
         # Only the thread that holds `_sending` uses it.
@@ -97,7 +93,7 @@ class DirectLink(Link):
             if not (self._send(data, deadline) and acquired(done, deadline)):
                 raise self._late(method, timeout)
         finally:
-            self._forget(number)
+            self._pending.pop(number, None)
         return waiter.result(method)
 
     async def request(self, method: str, params: dict[str, Any], timeout: float) -> Any:
@@ -110,7 +106,7 @@ class DirectLink(Link):
         except asyncio.TimeoutError:
             raise self._late(method, timeout) from None
         finally:
-            self._forget(number)
+            self._pending.pop(number, None)
         return waiter.result(method)
 
     async def _sent(self, data: bytes, deadline: float, done: asyncio.Event) -> None:
@@ -125,25 +121,18 @@ class DirectLink(Link):
             if self.lost is not None:
                 raise self.lost.to(number, sent=False)
             self._pending[number] = waiter
-            self._longest = max(self._longest, size)
         return waiter
-
-    def _forget(self, number: int) -> None:
-        # Without an answer, nobody knows whether the server has read the call.
-        if self._pending.pop(number, None) is not None:
-            self._longest = FEW + 1
 
     def _send(self, data: bytes, deadline: float) -> bool:
         """Sends a message after those that are being sent. Returns False if the deadline passed and nothing was sent.
 
         While the library writes, it holds a lock that it also needs for reading. A server may stop reading until its
-        answers are read, so nothing is written before the socket has room for it. With few unanswered bytes it has; to ask
-        would let other threads run in between.
+        answers are read, so nothing is written before the socket has room for it.
         """
         if not self._sending.acquire(timeout=left(deadline)):
             return False
         try:
-            if len(self._pending) * self._longest > FEW and not self._has_room(deadline):
+            if not self._has_room(deadline):
                 return False
             try:
                 # The reader reports why the connection was closed. Part of the message may have been sent.
