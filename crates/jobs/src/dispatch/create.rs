@@ -91,15 +91,9 @@ impl JobCalls<'_> {
         match storing.await {
             Err(refused) if jobs.iter().all(|job| job.spec.idempotency_key.is_some()) => {
                 let found = self.created_before(&jobs, refused).await?;
-                let mut ids = Vec::with_capacity(found.len());
-                for (index, stored) in found.into_iter().enumerate() {
-                    let stored = stored.map_err(entry(index))?;
-                    if start {
-                        self.start_earlier(context, &stored).await.map_err(entry(index))?;
-                    }
-                    ids.push(stored.id);
-                }
-                Ok(ids)
+                let stored: Result<Vec<Stored>, Error> =
+                    found.into_iter().enumerate().map(|(index, stored)| stored.map_err(entry(index))).collect();
+                self.go_on(context, stored?, start).await
             }
             stored => stored,
         }
@@ -117,17 +111,24 @@ impl JobCalls<'_> {
             let error = outcome(job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone()));
             return Err(if is_of_all { error } else { entry(index)(error) });
         }
-        let mut ids = Vec::with_capacity(jobs.len());
-        for (index, (job, answer)) in jobs.iter().zip(answers).enumerate() {
+        let stored = jobs.iter().zip(answers).map(|(job, answer)| {
             let stored = outcome(job.id.clone(), &job.spec.script_type, answer)?;
             if !stored.earlier {
                 log_creation(&store, &stored.id, &job.spec.script_type);
-            } else if job.start {
-                self.start_earlier(context, &stored).await.map_err(entry(index))?;
             }
-            ids.push(stored.id);
+            Ok(stored)
+        });
+        self.go_on(context, stored.collect::<Result<_, Error>>()?, jobs.iter().any(|job| job.start)).await
+    }
+
+    /// Returns the ids of stored jobs. With `start`, starts those that an earlier call created.
+    async fn go_on(self, context: ContextId, jobs: Vec<Stored>, start: bool) -> Result<Vec<JobId>, Error> {
+        if start {
+            for (index, stored) in jobs.iter().enumerate() {
+                self.start_earlier(context, stored).await.map_err(entry(index))?;
+            }
         }
-        Ok(ids)
+        Ok(jobs.into_iter().map(|stored| stored.id).collect())
     }
 
     /// Stores a job, if it is admitted.
