@@ -1,5 +1,5 @@
 import { checker, type CheckOptions } from "./schema.js";
-import type { CallOptions, Client } from "./client.js";
+import type { CallOptions, Client, Sending } from "./client.js";
 import type {
   CreateJobsOptions,
   FindObjectsOptions,
@@ -16,12 +16,13 @@ import { key } from "./key.js";
 export const createJobs = (
   client: Client,
   jobs: JobSpecInput[],
-  { start, ...options }: CreateJobsOptions & CallOptions = {},
+  options: CreateJobsOptions & CallOptions = {},
 ): Promise<string[]> => {
   const keyed = !jobs.some((job) => job.job_id !== undefined && job.idempotency_key === undefined);
   const given = keyed ? jobs.map((job) => ({ ...job, idempotency_key: job.idempotency_key ?? key() })) : jobs;
-  const params = start === undefined ? { jobs: given } : { jobs: given, start };
-  return client.call("create_jobs", params, { ...options, again: keyed && "keyed", sign: "map" });
+  const { signal, callTimeout, ...rest } = options;
+  const sending: Sending = { again: keyed && "keyed", sign: "map", signal, callTimeout };
+  return client.call("create_jobs", { ...rest, jobs: given }, sending);
 };
 
 /** Returns an object of a collection, optionally typed and checked. */

@@ -279,6 +279,18 @@ test("jobs that are made together get keys unless one of them may be named by ot
   expect(await failure(hero.jobs.createMany(named))).toBeInstanceOf(OutcomeUnknown);
 });
 
+test("jobs that are made together are started by the same call if that is asked for", async () => {
+  await using server = await fake((request, socket) => answer(socket, request, ["a"]));
+  using hero = connect(server.url, quick);
+  await hero.jobs.createMany([{ script: "1" }], { start: true, callTimeout: 60 });
+  await hero.jobs.createMany([{ script: "1" }]);
+  const sent = server.requests.map(({ params }) => [Object.keys(params).sort(), params["start"]]);
+  expect(sent).toEqual([
+    [["jobs", "start"], true],
+    [["jobs"], undefined],
+  ]);
+});
+
 test("a call that its server does not survive is not sent for ever", async () => {
   await using server = await fake((_, socket) => {
     socket.terminate();
