@@ -299,7 +299,7 @@ impl<'r> Town<'r> {
             server.store.queues().fetch(&Fetch { script_type: &script_type, ends: &[ended], actors: &[], queues: &[] }).await.unwrap();
         let releases_at_once = self.plain.pending.is_empty();
         assert_eq!(fetched.statuses, [self.plain.finish(server.number, job, claim, end)], "ended");
-        // What is more than a fetch releases is left to others.
+        // A fetch releases a bounded number of relatives; `release_relatives` releases the others.
         while releases_at_once && server.store.jobs().release_relatives(128).await.unwrap() {}
     }
 

@@ -39,7 +39,7 @@ async fn a_job_is_created_started_run_and_stopped_by_notifications() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_notification_to_run_and_wait_starts_its_job_and_waits_for_nothing() {
-    let (house, server, client) = open(1).await;
+    let (_house, server, client) = open(1).await;
     let job = json!({"script": "loop {}", "job_id": lower(), "idempotency_key": "once"});
     for _ in 0..2 {
         assert_eq!(server.post(&notification("run_and_wait", job.clone())).await, (200, String::new()));
@@ -50,7 +50,6 @@ async fn a_notification_to_run_and_wait_starts_its_job_and_waits_for_nothing() {
     is(&client, &json!(lower()), "error").await;
     let job = client.ok("get_job", json!([lower()])).await;
     assert_eq!(job["error"]["message"], "stopped_by_request");
-    drop(house);
 }
 
 /// Null, or for an object that is described an object whose members all are.

@@ -103,8 +103,8 @@ function jobs.read_waiting(id)
 end
 
 -- The fields of a new job, each followed by its value: first those that the legacy layout has in each job, even empty,
--- and then the given ones, which override them. The server sends `caller_id` and
--- `timeout`, even empty, and no other fields that would be equal.
+-- and then the given ones, which override them. The server sends `caller_id` and `timeout`, even empty, and no other
+-- fields that would be equal.
 function jobs.new_fields(id, script_type, ...)
   return 'script_type', script_type, 'updated_at', request.now_text, 'id', id, 'created_at', request.now_text, 'worker_id', script_type,
     'context_id', keys.context, 'retries', '0', 'concurrent', 'false', 'log_path', '', 'env_vars', '{}',

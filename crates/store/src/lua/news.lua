@@ -113,6 +113,7 @@ function news.tell_own()
   request.own = request.empty(request.own)
 end
 
+-- Does what `send` and `tell_own` do.
 function news.send_all()
   news.send()
   news.tell_own()
