@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")/../../clients"
 
-rounds=5 seconds=1.5
+rounds=20 seconds=0.3
 while [ $# -gt 0 ]; do
   case "$1" in
     --rounds) rounds="$2" ;;

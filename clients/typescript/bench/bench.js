@@ -1,10 +1,11 @@
 // Calls per second and processor time of each, compared with a bare client over `ws`: `node bench/bench.js [ws://…]`
 // (HERO starts one).
+import { randomUUID } from "node:crypto";
 import WebSocket from "ws";
 import { createClient, ping, run } from "../dist/index.js";
 import { serve } from "../dist/testing.js";
 
-const [ROUNDS, SECONDS] = [Number(process.env.ROUNDS ?? 5), Number(process.env.SECONDS_EACH ?? 1.5)];
+const [ROUNDS, SECONDS] = [Number(process.env.ROUNDS ?? 60), Number(process.env.SECONDS_EACH ?? 0.1)];
 
 /** A minimal client: ids, and a map of pending calls. */
 const bare = async (url) => {
@@ -68,14 +69,13 @@ const at = url ?? server.url;
 const plain = await bare(at);
 const client = createClient(at);
 await ping(client);
-let keys = 0;
 const script = "40 + 2";
 const cases = [
   ["ping", () => plain.call("ping", {}), () => ping(client)],
   [
     "run_and_wait",
-    // Exactly the same call: with a key, and a wait.
-    () => plain.call("run_and_wait", { idempotency_key: `bench ${process.pid} ${++keys}`, script, wait_timeout: 120 }),
+    // Exactly the same call: with a random key, and a wait.
+    () => plain.call("run_and_wait", { idempotency_key: randomUUID(), script, wait_timeout: 120 }),
     () => run(client, script),
   ],
 ];
@@ -86,7 +86,7 @@ for (const [name, before, after] of cases) {
   for (const flight of [1, 64]) {
     const [bares, ours] = [[], []];
     for (let round = 0; round <= ROUNDS; round += 1) {
-      // Rounds alternate, so that other load on the machine affects both. The first round warms up.
+      // Rounds alternate, and the shorter they are, the more other load affects both alike. The first round warms up.
       const pair = [await measure(before, flight), await measure(after, flight)];
       if (round > 0) {
         bares.push(pair[0]);

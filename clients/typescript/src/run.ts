@@ -1,4 +1,4 @@
-import { checker, type CheckOptions } from "./schema.js";
+import { type Check, checker, type CheckOptions, type Schema } from "./schema.js";
 import type { CallOptions, Client, Sending } from "./client.js";
 import { CallTimeout, NotStopped } from "./errors.js";
 import { WaitTimeout } from "./generated/errors.js";
@@ -40,9 +40,10 @@ interface Params {
   [name: string]: unknown;
 }
 
-/** The parameters of `wait`. */
-interface Parts extends WaitOptions {
-  seconds: number;
+/** What callers may give to `wait`. */
+interface Given extends WaitOptions {
+  wait_timeout?: number;
+  schema?: Schema<unknown> | undefined;
 }
 
 /**
@@ -53,10 +54,11 @@ const wait = async (
   client: Client,
   of: "job" | "flow",
   params: Params,
-  { seconds, signal, callTimeout, stopOnAbort }: Parts,
+  { wait_timeout: seconds = defaultWait, signal, callTimeout, stopOnAbort, schema }: Given = {},
   first?: keyof Methods,
-): Promise<unknown> => {
+): Promise<never> => {
   needNumbers({ wait_timeout: seconds, callTimeout });
+  const check = schema && (await checker(schema));
   const begun = performance.now();
   const passed = () => (performance.now() - begun) / 1000;
   let method = first;
@@ -70,11 +72,12 @@ const wait = async (
       sign: `${of}_id`,
       signal,
       callTimeout: callTimeout && Math.max(0, callTimeout - passed()),
-      onSent: () => (sent = true),
+      onSent: stopOnAbort ? () => (sent = true) : undefined,
     };
     try {
       given.wait_timeout = slice;
-      return await client.call(method ?? `wait_${of}`, given, sending);
+      const result: unknown = await client.call(method ?? `wait_${of}`, given, sending);
+      return (of === "job" ? typed(result as JobResult, check) : result) as never;
     } catch (error) {
       const leaves = signal?.aborted || error instanceof CallTimeout;
       if (leaves && stopOnAbort && sent) await stop(client, of, params, !first);
@@ -102,29 +105,27 @@ const stop = async (client: Client, of: "job" | "flow", params: Params, named: b
   if (failed) throw new NotStopped(failed.jobId, failed);
 };
 
-/** Separates the parameters to send from the options of the client. */
-const split = <O extends WaitOptions & { wait_timeout?: number; schema?: unknown }>(options: O | undefined) => {
-  // Most calls have no options, and taking an object apart costs more than everything else here.
-  if (!options) return { params: {} as Omit<O, keyof WaitOptions>, seconds: defaultWait };
-  const { signal, callTimeout, stopOnAbort, wait_timeout = defaultWait, schema: _, ...params } = options;
-  return { params, seconds: wait_timeout, signal, callTimeout, stopOnAbort };
-};
-
 /**
- * Adds a key to the parameters of a create if the caller gave none. It changes `params`, because copying is expensive.
+ * The parameters of a create: `needed`, and those among the options of the caller, without the options of the client.
+ * It adds a key if the caller gave none.
  */
-const withKey = (params: Params, needed: object): Params => {
+const creating = (needed: object, options?: Given): Params => {
+  // Most calls have no options, and taking an object apart costs more than everything else here.
+  if (!options) return { idempotency_key: key(), ...needed };
+  const { signal, callTimeout, stopOnAbort, wait_timeout, schema, ...params } = options as Given & Params;
   if (params.idempotency_key === undefined) params.idempotency_key = key();
   return Object.assign(params, needed);
 };
 
-/** Types a result in place: nobody else uses it. */
-const typed = async <T>(result: () => Promise<unknown>, schema: CheckOptions<T>["schema"]): Promise<TypedResult<T>> => {
-  const check = schema && (await checker(schema));
-  const job = (await result()) as JobResult;
+/** Types a result in place: nobody else uses it. Only a check takes time. */
+const typed = (job: JobResult, check: Check<unknown> | undefined): unknown => {
   if (!("value" in job)) job.value = job.output;
-  if (check) job.value = await check(job.value, `the value of job ${job.job_id}`);
-  return job as TypedResult<T>;
+  return check ? checked(job, check) : job;
+};
+
+const checked = async (job: JobResult, check: Check<unknown>): Promise<unknown> => {
+  job.value = await check(job.value, `the value of job ${job.job_id}`);
+  return job;
 };
 
 /** Runs a script and returns the result of its job: its value, optionally typed and checked, and details of the run. */
@@ -132,39 +133,34 @@ export const runJob = <T = unknown>(
   client: Client,
   script: string,
   options?: RunAndWaitOptions & WaitOptions & CheckOptions<T>,
-): Promise<TypedResult<T>> => {
-  const { params, ...parts } = split(options);
-  return typed(() => wait(client, "job", withKey(params, { script }), parts, "run_and_wait"), options?.schema);
-};
+): Promise<TypedResult<T>> => wait(client, "job", creating({ script }, options), options, "run_and_wait");
+
+const valueOf = (job: TypedResult<unknown>): never => job.value as never;
 
 /** Runs a script and returns its value. */
-export const run = async <T = unknown>(
+export const run = <T = unknown>(
   client: Client,
   script: string,
   options?: RunAndWaitOptions & WaitOptions & CheckOptions<T>,
-): Promise<T> => (await runJob<T>(client, script, options)).value;
+): Promise<T> => runJob<T>(client, script, options).then(valueOf);
 
 /** Waits for the end of a job and returns its result. Throws if the job ends in error. */
 export const waitJob = <T = unknown>(
   client: Client,
   jobId: string,
-  options: WaitJobOptions & WaitOptions & CheckOptions<T> = {},
-): Promise<TypedResult<T>> => {
-  const { params, ...parts } = split(options);
-  return typed(() => wait(client, "job", { job_id: jobId, context_id: params.context_id }, parts), options.schema);
-};
+  options?: WaitJobOptions & WaitOptions & CheckOptions<T>,
+): Promise<TypedResult<T>> => wait(client, "job", { job_id: jobId, context_id: options?.context_id }, options);
 
 /** Returns the result of a job that has ended. */
-export const getResult = <T = unknown>(
+export const getResult = async <T = unknown>(
   client: Client,
   jobId: string,
   options: GetResultOptions & CallOptions & CheckOptions<T> = {},
 ): Promise<TypedResult<T>> => {
   const { schema, signal, callTimeout, ...rest } = options;
-  return typed(
-    () => client.call("get_result", { ...rest, job_id: jobId }, { again: true, sign: "job_id", signal, callTimeout }),
-    schema,
-  );
+  const check = schema && (await checker(schema));
+  const sending: Sending = { again: true, sign: "job_id", signal, callTimeout };
+  return typed(await client.call("get_result", { ...rest, job_id: jobId }, sending), check) as TypedResult<T>;
 };
 
 /** Creates and starts a flow, waits for its end and returns all details of it. */
@@ -172,13 +168,8 @@ export const runFlow = (
   client: Client,
   jobs: Methods["run_flow_and_wait"]["params"]["jobs"],
   options?: RunFlowAndWaitOptions & WaitOptions,
-): Promise<Flow> => {
-  const { params, ...parts } = split(options);
-  return wait(client, "flow", withKey(params, { jobs }), parts, "run_flow_and_wait") as Promise<Flow>;
-};
+): Promise<Flow> => wait(client, "flow", creating({ jobs }, options), options, "run_flow_and_wait");
 
 /** Waits for the end of a flow and returns all details of it. Throws if the flow ends in error. */
-export const waitFlow = (client: Client, flowId: number, options?: WaitFlowOptions & WaitOptions): Promise<Flow> => {
-  const { params, ...parts } = split(options);
-  return wait(client, "flow", { flow_id: flowId, context_id: params.context_id }, parts) as Promise<Flow>;
-};
+export const waitFlow = (client: Client, flowId: number, options?: WaitFlowOptions & WaitOptions): Promise<Flow> =>
+  wait(client, "flow", { flow_id: flowId, context_id: options?.context_id }, options);

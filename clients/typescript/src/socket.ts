@@ -59,15 +59,27 @@ export class SocketClient implements Client {
   call(method: string, params: object, options: Special = {}): Promise<never> {
     return new Promise((resolve: Call["resolve"], reject) => {
       const { first, signal, callTimeout, wait = Infinity } = options;
-      needNumbers({ callTimeout });
+      if (callTimeout !== undefined) needNumbers({ callTimeout });
       const most = this.#options.maxCalls ?? 10_000;
       if (this.#closed) throw new ClientClosed();
       if (signal?.aborted) throw signal.reason as Error;
       if (this.#calls.size >= most && !first) throw new TooManyCalls(most);
       const until = performance.now() + wait * 1000;
       const id = ++this.#ids;
-      // Without what is known once it is sent.
-      const call = { id, method, params, options, resolve, reject, until, sentOn: 0, lost: 0 } as Call;
+      // With the members that it gets once it is sent, for which an object would have to grow.
+      const call: Call = {
+        id,
+        method,
+        params,
+        options,
+        resolve,
+        reject,
+        until,
+        sentOn: 0,
+        lost: 0,
+        heardBefore: 0,
+        size: 0,
+      };
       this.#calls.set(id, call);
       this.#limit(call);
       if (this.#ready || first) return this.#send(call);
