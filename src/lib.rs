@@ -129,7 +129,7 @@
 #[doc(hidden)]
 pub mod cli;
 mod exit;
-mod input;
+mod read_text;
 #[doc(hidden)]
 pub mod server;
 

@@ -3,7 +3,7 @@ use clap::{Args, Subcommand};
 use super::global::Global;
 use super::output::{self, Style};
 use super::serve::{check, environment, print_config};
-use super::table::{Fit, Table, ago, cells};
+use crate::cli::output::table::{Fit, Table, ago, cells};
 use crate::exit::Exit;
 use crate::model::ContextId;
 use crate::process::confine::left_out;

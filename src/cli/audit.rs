@@ -8,9 +8,9 @@ use clap::{Args, Subcommand};
 
 use super::global::{Global, data_directory};
 use super::output::{self, Line, Style};
-use super::table::{Fit, Table, cells};
 use crate::audit::read::{Tail, Written};
 use crate::audit::{AuditKey, Entry, Report, verify};
+use crate::cli::output::table::{Fit, Table, cells};
 use crate::exit::{Exit, Usage};
 use crate::server::audit_log::{KEY, key_file};
 

@@ -10,10 +10,10 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Deserializer, Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::arguments::{Whole, whole};
 use super::global::{Global, RECONNECT_TIME};
 use super::output;
 use super::watch::Presence;
+use crate::cli::input::arguments::{Whole, whole};
 use crate::client::{self, Client, Followed, code};
 use crate::exit::{Exit, Interrupted, Usage};
 use crate::model::{JobId, each_once, nearest, tree};

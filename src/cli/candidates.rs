@@ -8,9 +8,9 @@ use tokio::time::timeout;
 
 use super::global::Global;
 use super::output;
-use super::paging::own_caller;
-use super::table::{ago, cell};
 use super::{Cli, job};
+use crate::cli::input::paging::own_caller;
+use crate::cli::output::table::{ago, cell};
 use crate::client::{Client, Error, code};
 use crate::dispatch::JobFilter;
 use crate::exit::Exit;

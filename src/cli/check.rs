@@ -3,13 +3,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 use serde_json::json;
 
-use super::choices::Types;
-use super::language;
 use super::output::{self, Style};
-use super::report::report;
-use super::script::{as_rhai, name, read_script};
-use super::script_error::render;
-use super::typed::of_flow;
+use crate::cli::error::report::report;
+use crate::cli::error::script_error::render;
+use crate::cli::input::choices::Types;
+use crate::cli::input::language;
+use crate::cli::input::script::{as_rhai, name, read_script};
+use crate::cli::input::typed::of_flow;
 use crate::exit::{Exit, Usage, chain};
 use crate::model::{ErrorKind, JobError, ScriptType};
 

@@ -6,10 +6,10 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::global::Global;
-use super::local_time::local_time;
 use super::output::{self, Style};
-use super::paging::note_more;
-use super::table::{Fit, Table, cell, cells};
+use crate::cli::input::paging::note_more;
+use crate::cli::output::local_time::local_time;
+use crate::cli::output::table::{Fit, Table, cell, cells};
 use crate::exit::Exit;
 use crate::model::{Context, ContextId, ContextLimits, ContextStatus, IdentityId, Role, Seconds, parse_size, parse_time, size_text};
 

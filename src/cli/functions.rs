@@ -1,8 +1,8 @@
 use clap::Args;
 use serde_json::json;
 
-use super::choices::Types;
 use super::output::{self, Style};
+use crate::cli::input::choices::Types;
 use crate::engine::reference::{ScriptFunction, definition_file, functions_of};
 use crate::exit::{Exit, Usage};
 use crate::model::{ScriptType, nearest};

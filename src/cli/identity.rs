@@ -6,11 +6,11 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::global::Global;
-use super::local_time::local_time;
 use super::login;
 use super::output::{self, Style};
-use super::paging::note_more;
-use super::table::{Fit, Table, cell, cells};
+use crate::cli::input::paging::note_more;
+use crate::cli::output::local_time::local_time;
+use crate::cli::output::table::{Fit, Table, cell, cells};
 use crate::exit::Exit;
 use crate::model::{Identity, IdentityId, PublicKey};
 

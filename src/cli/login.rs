@@ -7,8 +7,8 @@ use clap::Args;
 use serde_json::json;
 
 use super::global::Global;
-use super::local_time::local_time;
 use super::output;
+use crate::cli::output::local_time::local_time;
 use crate::exit::{Exit, Usage};
 use crate::model::PrivateKey;
 use crate::server::private_file;

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::advice::advice;
 use super::global::{Global, token};
+use crate::cli::error::advice::advice;
 use crate::client::{Client, Error};
 use crate::exit::Exit;
 use crate::mcp::{self, Assistant, Connect};

@@ -8,20 +8,20 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::global::Global;
-use super::local_time::local_time;
 use super::object::InContext;
 use super::output::{self, Line, Style};
-use super::paging::{Paging, note_more};
-use super::script::name;
-use super::table::{Fit, Table, cell, cells};
+use crate::cli::input::paging::{Paging, note_more};
+use crate::cli::input::script::name;
+use crate::cli::output::local_time::local_time;
+use crate::cli::output::table::{Fit, Table, cell, cells};
 use crate::client::Client;
 use crate::coordinator::LONGEST_MESSAGE;
 use crate::exit::{Exit, Usage};
-use crate::input::{read_at_most, read_text};
 use crate::model::{
     Address, ContextId, Draft, JobJson, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType,
     Name, Pong, PongAnswer, Timestamp, exact, without_position,
 };
+use crate::read_text::{read_at_most, read_text};
 
 /// Commands of messages.
 #[derive(Debug, Subcommand)]

@@ -43,28 +43,12 @@ mod candidates;
 mod child;
 
 // Are no commands: what commands share.
-mod advice;
-mod arguments;
-mod choices;
-mod environment;
+mod error;
 mod global;
+mod input;
 mod interrupt;
-mod language;
 mod local_server;
-mod local_time;
 mod output;
-mod paging;
-mod pair;
-mod progress;
-mod report;
-mod script;
-mod script_error;
-mod spec;
-mod table;
-mod tip;
-mod translate;
-mod typed;
-mod unanswered;
 mod watch;
 
 use std::ffi::OsString;
@@ -185,7 +169,7 @@ pub fn main() -> ExitCode {
     let cli = match parsed(&arguments) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() && asks_for_json(&arguments) => {
-            report::refused(&error);
+            error::report::refused(&error);
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8));
         }
         Err(error) => {
@@ -194,8 +178,8 @@ pub fn main() -> ExitCode {
         }
     };
     let json = cli.global.json;
-    typed::note(&arguments);
-    let exit = dispatch(cli).unwrap_or_else(|error| report::report(&error, json));
+    input::typed::note(&arguments);
+    let exit = dispatch(cli).unwrap_or_else(|error| error::report::report(&error, json));
     ExitCode::from(exit as u8)
 }
 
@@ -203,7 +187,7 @@ pub fn main() -> ExitCode {
 fn parsed(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Cli, clap::Error> {
     let mut command = with_negative_numbers(Cli::command());
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    let matches = command.try_get_matches_from_mut(&arguments).map_err(|error| tip::with_tip(error, &arguments))?;
+    let matches = command.try_get_matches_from_mut(&arguments).map_err(|error| error::tip::with_tip(error, &arguments))?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
@@ -267,7 +251,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let patient = |command: Pin<Box<dyn Future<Output = anyhow::Result<Exit>> + '_>>| {
         asks(Box::pin(async {
             match patiently(command, &address).await {
-                Err(error) => Err(unanswered::explained(error, typed::typed(), &address, global.trust()).await),
+                Err(error) => Err(error::unanswered::explained(error, input::typed::typed(), &address, global.trust()).await),
                 exit => exit,
             }
         }))

@@ -1,6 +1,9 @@
 //! Prints answers: as coloured lines for people, as JSON for programs. Nothing else in the command line writes to a
 //! terminal, which `clippy.toml` ensures.
 
+pub(super) mod local_time;
+pub(super) mod progress;
+pub(super) mod table;
 mod wrap;
 
 use std::io::{IsTerminal as _, Write as _};

@@ -1,11 +1,11 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::choices::Types;
 use super::global::Global;
 use super::output::{self, Style};
-use super::spec::priority_word;
-use super::table::{Fit, Table, cells};
+use crate::cli::input::choices::Types;
+use crate::cli::input::spec::priority_word;
+use crate::cli::output::table::{Fit, Table, cells};
 use crate::exit::Exit;
 use crate::model::{ContextId, Name, Priority, Queue as WorkQueue, QueueInfo, ScriptType, Target};
 

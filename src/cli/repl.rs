@@ -13,10 +13,10 @@ use rustyline::history::FileHistory;
 use rustyline::{Config, Editor};
 use tokio_util::sync::CancellationToken;
 
-use super::choices::Types;
 use super::functions;
 use super::output::{self, Style};
-use super::script_error::render;
+use crate::cli::error::script_error::render;
+use crate::cli::input::choices::Types;
 use crate::engine::{Capability, Child, EngineJob, EngineSettings, Host, Limits, LogRecord, reference};
 use crate::exit::{Exit, Usage};
 use crate::model::{ContextId, JobId, ScriptType};

@@ -4,11 +4,11 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::global::Global;
-use super::local_time::local_time;
 use super::object::InContext;
 use super::output::{self, Style};
-use super::paging::{Paging, note_more};
-use super::table::{Fit, Table, cell, cells};
+use crate::cli::input::paging::{Paging, note_more};
+use crate::cli::output::local_time::local_time;
+use crate::cli::output::table::{Fit, Table, cell, cells};
 use crate::exit::Exit;
 use crate::model::{Address, ContextId, Name, Runner, RunnerChange, RunnerId, RunnerPage, ScriptType, SignerKey};
 

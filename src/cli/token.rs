@@ -6,9 +6,9 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::global::Global;
-use super::local_time::local_time;
 use super::output::{self, Style};
-use super::table::{Fit, Table, cell, cells};
+use crate::cli::output::local_time::local_time;
+use crate::cli::output::table::{Fit, Table, cell, cells};
 use crate::exit::Exit;
 use crate::model::{IdentityId, Token, TokenId, parse_time};
 

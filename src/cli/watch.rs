@@ -9,8 +9,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use super::output::{self, Style};
-use super::progress::Progress;
-use super::translate::translated;
+use crate::cli::error::translate::translated;
+use crate::cli::output::progress::Progress;
 use crate::client::{Client, Error, Follow, Followed, State, code};
 use crate::exit::{Interrupted, chain};
 use crate::model::{ContextId, Explanation, JobId, JobResult, LogLine, Reason};

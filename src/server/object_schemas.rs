@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::dispatch::Schemas;
 use crate::exit::{Usage, chain};
-use crate::input::read_text;
 use crate::model::{Name, tree};
+use crate::read_text::read_text;
 
 /// Reads schemas given as `COLLECTION=FILE`. The error names the file of the first invalid one.
 pub(crate) fn read(given: &[String]) -> anyhow::Result<Schemas> {

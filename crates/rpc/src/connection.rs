@@ -1,5 +1,10 @@
 //! An accepted connection, until it closes.
 
+pub(crate) mod addresses;
+pub(crate) mod anonymous;
+pub(crate) mod overflow;
+pub(crate) mod wire;
+
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -16,9 +21,9 @@ use jsonrpsee::server::StopHandle;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower::Service;
 
-use super::auth::Session;
 use super::limits::Limits;
-use super::wire::Wire;
+use crate::session::auth::Session;
+use wire::Wire;
 
 /// The most bytes of the head of a request, and of one write.
 const MAX_HEAD_BYTES: usize = 64 * 1024;

@@ -1,9 +1,9 @@
 //! Checks the destinations of messages and jobs: where an address leads.
 
 use super::app::App;
-use super::auth::{Permission, Principal, Session};
 use super::error::Error;
-use super::guard::lacking;
+use crate::session::auth::{Permission, Principal, Session};
+use crate::session::guard::lacking;
 use hero_model::{Address, AddressTarget, ContextId, IdentityId, Name, Role, Runner};
 
 /// Checks whether a session may send something to a context at an address.

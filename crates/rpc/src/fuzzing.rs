@@ -14,23 +14,23 @@ use serde_json::value::RawValue;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::task::TaskTracker;
 
-use super::access::Access;
-use super::addresses::Addresses;
-use super::anonymous::TrackedConnection;
-use super::auth::{Permission, Session};
-use super::caller::Caller;
-use super::document::OpenRpcDocument;
 use super::effect::Effect;
-use super::entry::OverHttp;
 use super::error::{Code, Error};
-use super::guard::Concern;
 use super::limits::Limits;
 use super::memory::RequestReservation;
 use super::message;
 use super::method::{Example, Method};
 use super::middleware::{Middleware, Rules, middleware};
-use super::request_id::LONGEST_ID;
 use super::table::Table;
+use crate::connection::addresses::Addresses;
+use crate::connection::anonymous::TrackedConnection;
+use crate::message::entry::OverHttp;
+use crate::message::request_id::LONGEST_ID;
+use crate::openrpc::document::OpenRpcDocument;
+use crate::session::access::Access;
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
+use crate::table::caller::Caller;
 use hero_audit::Audit;
 
 /// The most entries of a batch here. It is small, so that larger batches are tried, too.

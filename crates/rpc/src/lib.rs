@@ -1,71 +1,52 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
-mod access;
-mod act;
-mod addresses;
-mod anonymous;
 mod app;
-mod auth;
-mod caller;
 mod connection;
 mod destination;
-mod document;
 mod effect;
-mod entry;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
-mod guard;
 mod gzip_text;
 mod http;
-mod key;
 mod limits;
-mod logins;
 mod memory;
 mod message;
 mod method;
 pub mod methods;
 mod middleware;
 mod openrpc;
-mod operator;
-mod overflow;
-mod oversize;
 mod params;
-mod permissions;
-mod request_id;
-mod serve_error;
 mod server;
+mod session;
 mod socket;
-mod subscription;
 mod table;
-mod tls;
-mod wire;
 
 use std::sync::LazyLock;
 
-pub use access::Access;
-pub use act::{Act, object};
 pub use app::{App, Drain, PoolDetails, Probes, Readiness, ServerDetails, ServerInfo};
-pub use auth::{Permission, Principal, Session};
 pub use effect::Effect;
 pub use error::Error;
-pub use guard::{Concern, Guard};
 pub use hero_model::api::Code;
 pub use http::{Assistants, Visit};
 pub use limits::Limits;
 pub use memory::{BatchAnswers, Size};
+#[doc(hidden)]
+pub use message::request_id::LONGEST_ID;
 pub use method::{Example, Items, Kind, Method, Subscription, Within};
 pub use params::FromParameters;
 #[doc(hidden)]
 pub use params::read_as_parameter;
-#[doc(hidden)]
-pub use request_id::LONGEST_ID;
-pub use serve_error::ServeError;
+pub use server::serve_error::ServeError;
+pub use server::tls::{Tls, TlsError};
 pub use server::{ServerSettings, Serving, serve, serve_table, try_listen};
+pub use session::access::Access;
+pub use session::act::{Act, object};
+pub use session::auth::{Permission, Principal, Session};
+pub use session::guard::{Concern, Guard};
 pub use table::Table;
-pub use tls::{Tls, TlsError};
 
 use methods::{
     actor, context, flow, identity, job, login, message as messages, object, queue, rights, runner, schedule, script, server as this, token,

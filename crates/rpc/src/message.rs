@@ -1,5 +1,10 @@
 //! Parses messages: calls, notifications, batches of them, and invalid ones.
 
+pub(crate) mod entry;
+pub(crate) mod key;
+pub(crate) mod oversize;
+pub(crate) mod request_id;
+
 use std::fmt;
 use std::future::ready;
 
@@ -13,11 +18,11 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::entry::{Entry, OverHttp, Reply, invalid};
-use super::key::Key;
 use super::middleware::Middleware;
-use super::oversize::batch_too_large;
-use super::request_id::{NumberId, RawId};
+use entry::{Entry, OverHttp, Reply, invalid};
+use key::Key;
+use oversize::batch_too_large;
+use request_id::{NumberId, RawId};
 
 /// Answers a message: a call, a notification or a batch of them. Notifications alone get no answer.
 ///

@@ -5,14 +5,14 @@ use futures_util::stream::BoxStream;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::act::{self, Act};
 use super::app::App;
-use super::auth::{Permission, Session};
 use super::effect::Effect;
 use super::error::{Code, Error};
-use super::guard::Concern;
 use super::memory::{BatchAnswers, Size};
 use super::params::FromParameters;
+use crate::session::act::{self, Act};
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 
 /// The form of a method's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

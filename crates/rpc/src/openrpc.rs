@@ -7,6 +7,7 @@
 //!
 //! The examples are one story, in the order of the document: each works on a fresh server after the ones before it.
 
+pub(crate) mod document;
 mod schema;
 
 use schemars::generate::{SchemaGenerator, SchemaSettings};
@@ -16,7 +17,6 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::NAME;
-use super::document;
 use super::error::{Code, data};
 use super::method::{Method, Subscription};
 use hero_model::api::Repeatable;

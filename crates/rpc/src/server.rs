@@ -1,3 +1,9 @@
+//! The ports: accepts connections until shutdown.
+
+pub(crate) mod operator;
+pub(crate) mod serve_error;
+pub(crate) mod tls;
+
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
@@ -13,23 +19,22 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::access::Access;
-use super::addresses::Addresses;
-use super::anonymous::{AnonymousConnections, TrackedConnection};
 use super::app::{App, Probes};
-use super::auth::{Principal, Session};
 use super::connection::HttpConnection;
-use super::document::OpenRpcDocument;
 use super::http::{AssistantEndpoint, Assistants, Endpoint, Gzip, OriginCheck, router};
 use super::limits::Limits;
-use super::logins::Logins;
 use super::middleware::Rules;
-use super::operator;
-use super::overflow::{Overflow, Refusals};
-use super::serve_error::ServeError;
 use super::table::Table;
-use super::tls::Tls;
+use crate::connection::addresses::Addresses;
+use crate::connection::anonymous::{AnonymousConnections, TrackedConnection};
+use crate::connection::overflow::{Overflow, Refusals};
+use crate::openrpc::document::OpenRpcDocument;
+use crate::session::access::Access;
+use crate::session::auth::{Principal, Session};
+use crate::session::logins::Logins;
 use hero_audit::Audit;
+use serve_error::ServeError;
+use tls::Tls;
 
 /// The settings of the server.
 #[derive(Clone)]
@@ -193,7 +198,7 @@ fn start<C: Send + Sync + 'static>(
 ) -> Result<Serving, ServeError> {
     let local_addr = listeners.first().map(|(_, address)| *address).ok_or(ServeError::Nowhere)?;
     super::memory::announce();
-    super::anonymous::announce();
+    crate::connection::anonymous::announce();
     let document = Arc::new(OpenRpcDocument::new(&table.compact_document()));
     let methods = table.register(app, &settings.limits, &settings.access, &settings.audit, &document)?;
     let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access.clone(), settings.audit.clone()));

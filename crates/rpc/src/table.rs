@@ -1,3 +1,9 @@
+//! The methods and subscriptions: registered, called, described.
+
+pub(crate) mod caller;
+pub(crate) mod permissions;
+pub(crate) mod subscription;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -6,18 +12,18 @@ use jsonrpsee::server::{MethodCallback, MethodResponse, Methods, RegisterMethodE
 use jsonrpsee::types::error::OVERSIZED_RESPONSE_CODE;
 use serde_json::Value;
 
-use super::access::Access;
-use super::act::{self, Act};
 use super::app::App;
-use super::auth::{Permission, Session};
-use super::document::OpenRpcDocument;
-use super::entry::{Notified, Secret};
 use super::error::Error;
 use super::limits::Limits;
 use super::memory::{BatchAnswers, Size};
 use super::method::{Kind, Method, Subscription, Within};
 use super::openrpc::{self, Describer};
-use super::{params, permissions, subscription};
+use super::params;
+use crate::message::entry::{Notified, Secret};
+use crate::openrpc::document::OpenRpcDocument;
+use crate::session::access::Access;
+use crate::session::act::{self, Act};
+use crate::session::auth::{Permission, Session};
 use hero_audit::Audit;
 use hero_model::api::Repeatable;
 

@@ -1,10 +1,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::Error;
-use super::codec::{Fields, Text};
 use super::contexts::seconds;
 use super::functions::{CHANGING, Unlisted};
 use super::score::Score;
+use super::value::{Fields, Text};
 use crate::views::Access;
 use hero_model::{ContextId, Identity, IdentityId, PublicKey, Timestamp, Token, TokenId};
 

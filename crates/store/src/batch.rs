@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
-use super::deadline::in_time;
 use super::error::Error;
+use crate::network::deadline::in_time;
 
 /// The most requests of one call, so that no call keeps Redis busy for long.
 pub(super) const MAX_REQUESTS: usize = 128;

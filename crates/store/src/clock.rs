@@ -1,3 +1,7 @@
+//! Redis' clock as this process follows it.
+
+pub(crate) mod step;
+
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, Instant};

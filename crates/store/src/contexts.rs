@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use redis::{FromRedisValue, Pipeline, RedisError, RedisResult, Value};
 
-use super::codec::{Fields, Text};
-use super::connection::Link;
-use super::{Error, Inner, Settings, Store};
-use crate::views::{Contexts, Messages, Queues};
-use hero_model::{Context, ContextId, ContextLimits, ContextStatus, IdentityId, JobId, Role, Timestamp, tree};
+use super::value::{Fields, Text};
+use super::{Error, Settings, Store};
+use crate::network::connection::Link;
+use crate::views::Contexts;
+use hero_model::{Context, ContextId, ContextLimits, ContextStatus, IdentityId, Role, Timestamp, tree};
 
 /// The entry of a context in the list of contexts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,24 +68,6 @@ impl Contexts<'_> {
     }
 }
 
-impl Queues<'_> {
-    /// Returns at most this many jobs that run with actors of hero, those whose leases end first.
-    pub async fn leased(self, most: usize) -> Result<Vec<JobId>, Error> {
-        let mut range = redis::cmd("ZRANGE");
-        range.arg(self.0.keys.leases()).arg(0).arg(most.saturating_sub(1));
-        let jobs: Vec<Text> = self.0.unspoilt(self.0.commands.call(&range).await)?;
-        Ok(jobs.iter().filter_map(Text::parse).collect())
-    }
-}
-
-impl Messages<'_> {
-    /// Counts the runners with jobs that were stopped while they were away and whose other side does not know it yet. A list that another
-    /// program has replaced counts as empty.
-    pub async fn untold_stops(self) -> Result<u64, Error> {
-        self.0.unspoilt(self.0.commands.call(redis::cmd("ZCARD").arg(self.0.keys.stops())).await)
-    }
-}
-
 /// The databases of one Redis over one connection, for contexts that are not in use. Each context costs this process only a few bytes then.
 pub struct Databases {
     /// Every call on it chooses its database first.
@@ -124,17 +106,10 @@ impl Databases {
     pub(super) async fn asked(&self, pipeline: &mut Pipeline) -> Result<Vec<RedisResult<Value>>, Error> {
         pipeline.ignore_errors();
         let answers = self.link.each::<Value>(pipeline).await?;
-        if answers.iter().any(|answer| answer.as_ref().err().is_some_and(super::fcall::is_unknown_function)) {
+        if answers.iter().any(|answer| answer.as_ref().err().is_some_and(crate::library::fcall::is_unknown_function)) {
             self.link.load_library().await?;
         }
         Ok(answers)
-    }
-}
-
-impl Inner {
-    /// The settings of the store that do not depend on the context.
-    pub(super) fn settings(&self) -> &Settings {
-        &self.settings
     }
 }
 

@@ -4,8 +4,9 @@ use std::time::Duration;
 use redis::{Cmd, Pipeline};
 
 use super::Error;
-use super::codec::{Fields, SHOWN_OF_FLOW_JOB, Text, flow_job};
 use super::score::Score;
+use super::value::{Fields, Text};
+use crate::jobs::codec::{SHOWN_OF_FLOW_JOB, flow_job};
 use crate::views::Flows;
 use hero_model::{FlowId, FlowJob, FlowStatus, FlowSummary, JobId, OnFailure, Timestamp};
 

@@ -7,9 +7,9 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Script, Value};
 use tokio::sync::Mutex;
 
-use super::endpoint::Endpoint;
 use super::error::Error;
 use super::{Inner, Store};
+use crate::network::endpoint::Endpoint;
 
 /// The time limit of a connection and of a command.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);

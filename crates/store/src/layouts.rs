@@ -1,3 +1,8 @@
+//! The layouts of other programs in one Redis.
+
+pub(crate) mod conveyor;
+pub(crate) mod rhailib;
+
 use crate::keys::Keys;
 use crate::views::Queues;
 use hero_model::{ContextId, Name, Priority, Queue, ScriptType, Target};

@@ -2,98 +2,50 @@
 #![deny(unsafe_code)]
 
 mod access;
-mod acl;
-mod attempts;
+mod actors;
 mod batch;
 mod bounds;
-mod caller_rooms;
-mod claimed;
 mod clock;
-mod clock_step;
-mod codec;
-mod connection;
 mod contexts;
-mod conveyor;
-mod cycle;
-mod deadline;
-mod direct_start;
-mod endpoint;
 mod error;
-mod events;
-mod fcall;
-mod filter;
-mod filter_cache;
 mod flows;
-mod following;
 mod functions;
 mod granted;
-mod group;
-mod hash_slots;
-mod home;
-mod host_call;
-mod inbox;
-mod info;
-mod job;
+mod health;
+mod jobs;
 /// Every key.
 pub mod keys;
 mod layouts;
 mod library;
-mod library_refusal;
-mod list;
-mod log;
-mod mailboxes;
 /// A private Redis server: starts, supervises and ends it.
 pub mod managed;
-mod members;
-mod memory;
-mod memory_throttle;
-mod message_cursor;
-mod message_lists;
 mod messages;
+mod network;
+mod news;
 mod objects;
-mod of_status;
-mod outputs;
 mod pace;
-mod peek;
-mod plain_connection;
-mod presence;
 mod profile;
 mod queues;
-mod redis_id;
-mod registry;
-mod related;
-mod relation_budget;
-mod rhailib;
-mod runner_types;
+mod relations;
 mod runners;
+mod scan;
 mod schedules;
 mod score;
-mod seen;
-mod spoilt;
-mod subscriber;
-mod survey;
+mod value;
 /// The methods of a store, grouped by subject.
 pub mod views;
-mod wake_up;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use access::{AccessNews, Change, IdentityFound, StoredToken};
-pub use acl::{acl_rules, own_functions, public_functions};
 pub use batch::Weight;
+pub use library::acl::{acl_rules, own_functions, public_functions};
 
-pub use claimed::Claimed;
+pub use actors::presence::{PRESENCE, Registration, RegistrationClaim};
 pub use clock::Clock;
-#[doc(hidden)]
-pub use codec::ERROR_FIELDS;
-pub use codec::{JobEnd, JobView};
 pub use contexts::{Databases, Listed};
-pub use conveyor::{AddTo, ConveyorProducer, Relative};
-pub use direct_start::{DirectStart, DirectStarts};
-pub use endpoint::Endpoint;
 pub use error::{Barred, Error};
-pub use events::{Changes, Moment, is_cursor};
 pub use flows::{FlowState, StoredFlow, StoredFlowJob};
 pub use functions::{
     ActorRoom, Advanced, AttemptEnd, ContextChange, Created, Deleted, Ended, Evicted, Fetch, Fetched, FlowAction, FlowCreated, Granted,
@@ -108,35 +60,42 @@ pub use functions::{
 };
 pub use functions::{NewStop, StopReceived, StopTold};
 pub use granted::{GrantedRedis, NotGranted};
-pub use host_call::{HostCallId, HostCallResult};
-pub use inbox::{Audience, Inbox, Waiter};
-pub use info::{Counters, StoreInfo};
+pub use health::info::{Counters, StoreInfo};
+pub use jobs::claimed::Claimed;
+#[doc(hidden)]
+pub use jobs::codec::ERROR_FIELDS;
+pub use jobs::codec::{JobEnd, JobView};
+pub use jobs::direct_start::{DirectStart, DirectStarts};
+pub use layouts::conveyor::{AddTo, ConveyorProducer, Relative};
+pub use layouts::rhailib::{ReplyQueue, RhailibTasks};
 pub use layouts::{LayoutQueues, Layouts, Push, queues_of_pool};
 #[doc(hidden)]
 pub use library::script_behind_the_modules;
-pub use mailboxes::Mailboxes;
 pub use managed::{Durability, Foreseen, Managed, PrivateRedis};
-pub use message_cursor::{ListCursor, StatusCursor};
-pub use message_lists::MessageNames;
+pub use messages::cursor::{ListCursor, StatusCursor};
+pub use messages::lists::MessageNames;
+pub use messages::mailboxes::Mailboxes;
 pub use messages::{AwayJob, StoredMessage};
+pub use network::endpoint::Endpoint;
+pub use news::events::{Changes, Moment, is_cursor};
+pub use news::inbox::{Audience, Inbox, Waiter};
+pub use news::subscriber::Subscriber;
+pub use news::wake_up::WakeUps;
+pub use objects::host_call::{HostCallId, HostCallResult};
 pub use objects::{EntryRange, IndexEntries, ReadObject, ReadObjects, key_of_entry};
 pub use pace::Pace;
-pub use peek::Peek;
-pub use presence::{PRESENCE, Registration, RegistrationClaim};
 pub use profile::Profile;
+pub use queues::peek::Peek;
 pub use queues::{QueuePosition, queue_name};
-pub use rhailib::{ReplyQueue, RhailibTasks};
 pub use schedules::{Firing, StoredSchedule};
 pub use score::Score;
-pub use subscriber::Subscriber;
-pub use wake_up::WakeUps;
 
 pub use crate::keys::ConveyorKeys;
 use crate::keys::Keys;
 use batch::Batch;
-use connection::Link;
 use hero_model::{ContextId, ServerId};
-use home::Home;
+use network::connection::Link;
+use network::home::Home;
 
 /// The lifetimes of leases and jobs.
 #[derive(Debug, Clone)]
@@ -185,18 +144,18 @@ struct Inner {
     /// The settings that the store was made with.
     settings: Settings,
     bounds: bounds::Bounds,
-    memory: memory::Memory,
-    memory_throttle: memory_throttle::MemoryThrottle,
+    memory: health::memory::Memory,
+    memory_throttle: health::memory_throttle::MemoryThrottle,
     push: Push,
     commands: Arc<Link>,
     fetches: Link,
     inbox: Arc<Inbox>,
     wake_ups: WakeUps,
     direct_starts: DirectStarts,
-    surveys: survey::Surveys,
-    logged_keys: spoilt::LoggedKeys,
-    filter_cache: filter_cache::FilterCache,
-    runner_types: runner_types::RunnerTypes,
+    surveys: actors::survey::Surveys,
+    logged_keys: health::spoilt::LoggedKeys,
+    filter_cache: jobs::filter_cache::FilterCache,
+    runner_types: runners::types::RunnerTypes,
     /// Permits to read long results.
     readers: tokio::sync::Semaphore,
     changes: Changes,
@@ -206,10 +165,10 @@ struct Inner {
     /// The large ones, so that others do not wait while so much data is sent.
     create_large: Batch<NewJob, Created>,
     /// The jobs whose relations must be followed.
-    related: Batch<related::Related, Created>,
-    relation_budget: relation_budget::RelationBudget,
+    related: Batch<relations::related::Related, Created>,
+    relation_budget: relations::budget::RelationBudget,
     /// The room of each caller for groups that it stages at a time.
-    staging_rooms: caller_rooms::CallerRooms,
+    staging_rooms: relations::caller_rooms::CallerRooms,
     start: Batch<hero_model::JobId, Started>,
 }
 
@@ -238,7 +197,7 @@ impl Store {
         let (home, keys) = Home::find(&settings.endpoint, settings.context).await?;
         let home = Arc::new(home);
         let commands = Arc::new(Link::to(&home)?);
-        let mut warnings = match info::check(&commands).await {
+        let mut warnings = match health::info::check(&commands).await {
             // A link retries again and again. A single attempt finds the cause.
             Err(Error::Deadline(deadline)) => {
                 commands.blocking().await?;
@@ -247,7 +206,7 @@ impl Store {
             checked => checked?,
         };
         if home.is_in_a_cluster() {
-            warnings.extend(info::cluster_warning(&commands).await);
+            warnings.extend(health::info::cluster_warning(&commands).await);
         }
         commands.load_library().await?;
         commands.load_public().await?;
@@ -256,31 +215,31 @@ impl Store {
             changes: Changes::new(commands.clone(), &keys),
             create: functions::create_batch(inner.clone()),
             create_large: functions::create_batch(inner.clone()),
-            related: related::relate_batch(inner.clone()),
-            relation_budget: relation_budget::RelationBudget::default(),
-            staging_rooms: caller_rooms::CallerRooms::new(functions::STAGED_OF_A_CALLER),
+            related: relations::related::relate_batch(inner.clone()),
+            relation_budget: relations::budget::RelationBudget::default(),
+            staging_rooms: relations::caller_rooms::CallerRooms::new(functions::STAGED_OF_A_CALLER),
             start: functions::start_batch(inner.clone()),
             database: if home.is_in_a_cluster() { 0 } else { settings.endpoint.database(settings.context.0) },
             signpost: home.is_in_a_cluster().then(|| keys.events()),
-            server_argument: fcall::server_argument(&keys, &settings.server, &settings.periods),
+            server_argument: library::fcall::server_argument(&keys, &settings.server, &settings.periods),
             keys,
             server: settings.server.clone(),
             clock: Clock::default(),
             periods: settings.periods.clone(),
             bounds: bounds::Bounds::new(settings.queue_limit),
             settings,
-            memory: memory::Memory::default(),
-            memory_throttle: memory_throttle::MemoryThrottle::default(),
+            memory: health::memory::Memory::default(),
+            memory_throttle: health::memory_throttle::MemoryThrottle::default(),
             fetches,
             push,
             commands,
             inbox: Arc::default(),
             wake_ups: WakeUps::default(),
             direct_starts: DirectStarts::default(),
-            surveys: survey::Surveys::default(),
-            logged_keys: spoilt::LoggedKeys::default(),
-            filter_cache: filter_cache::FilterCache::default(),
-            runner_types: runner_types::RunnerTypes::default(),
+            surveys: actors::survey::Surveys::default(),
+            logged_keys: health::spoilt::LoggedKeys::default(),
+            filter_cache: jobs::filter_cache::FilterCache::default(),
+            runner_types: runners::types::RunnerTypes::default(),
             readers: tokio::sync::Semaphore::new(functions::MAX_LONG_READERS),
             releases: tokio::sync::Notify::new(),
         });
@@ -337,6 +296,11 @@ impl Store {
 }
 
 impl Inner {
+    /// The settings of the store that do not depend on the context.
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     async fn location(&self) -> Result<String, Error> {
         let info: String = self.commands.call(redis::cmd("INFO").arg("server")).await?;
         let run = info.lines().find_map(|line| line.strip_prefix("run_id:")).unwrap_or_default().trim();

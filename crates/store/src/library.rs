@@ -4,6 +4,10 @@
 //! Each file is wrapped in a function, so that other files see only what it returns. The library is named after its contents: servers of
 //! two versions have a library each in the same Redis, and neither deletes the other's.
 
+pub(crate) mod acl;
+pub(crate) mod fcall;
+pub(crate) mod refusal;
+
 use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};

@@ -1,8 +1,14 @@
+//! Messages, as they are stored.
+
+pub(crate) mod cursor;
+pub(crate) mod lists;
+pub(crate) mod mailboxes;
+
 use std::collections::BTreeSet;
 
 use super::Error;
-use super::codec::{Fields, Text};
 use super::contexts::seconds;
+use super::value::{Fields, Text};
 use crate::views::Messages;
 use hero_model::{Address, ContextId, Input, JobId, Json, Message, MessageKey, RunnerId, ScriptType, SignerKey, Timestamp};
 use hero_service::away;
@@ -58,6 +64,12 @@ pub struct AwayJob {
 }
 
 impl Messages<'_> {
+    /// Counts the runners with jobs that were stopped while they were away and whose other side does not know it yet. A list that another
+    /// program has replaced counts as empty.
+    pub async fn untold_stops(self) -> Result<u64, Error> {
+        self.0.unspoilt(self.0.commands.call(redis::cmd("ZCARD").arg(self.0.keys.stops())).await)
+    }
+
     /// Returns the message with this name, if there is one. Other programs may have written it, too.
     pub async fn get(self, key: MessageKey) -> Result<Option<StoredMessage>, Error> {
         let fields = self.0.hash(&self.0.keys.message(key.caller_id, key.message_id)).await?;

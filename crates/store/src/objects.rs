@@ -1,9 +1,13 @@
+//! Objects of scripts.
+
+pub(crate) mod host_call;
+
 use std::collections::BTreeMap;
 
 use redis::{Cmd, Pipeline};
 
 use super::Error;
-use super::codec::{Fields, Text};
+use super::value::{Fields, Text};
 use crate::views::Objects;
 use hero_model::{Index, Json, Name, ObjectId, SortKey, StoredObject};
 

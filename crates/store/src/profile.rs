@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
-use super::codec::Text;
 use super::library::LIBRARY;
-use super::plain_connection::PlainConnection;
+use super::value::Text;
 use super::{Endpoint, Error};
+use crate::network::plain_connection::PlainConnection;
 
 /// Measures how a Redis spends its time. That Redis must serve nothing else.
 pub struct Profile(PlainConnection);

@@ -1,10 +1,16 @@
+//! Work queues and the places of jobs in them.
+
+pub(crate) mod peek;
+
+use std::collections::BTreeMap;
+
 use redis::{FromRedisValue, ParsingError, Pipeline, RedisResult, Value};
 
-use super::codec::Text;
-use super::{Error, Inner};
+use super::value::Text;
+use super::{Counters, Error, Inner};
 use crate::keys::Keys;
 use crate::views::{Actors, Queues};
-use hero_model::{ContextId, JobId, Priority, Queue, QueueInfo, Target};
+use hero_model::{ContextId, JobId, Priority, Queue, QueueInfo, ScriptType, Target};
 
 /// The number of queues that one pipeline reads.
 const QUEUES_PER_PIPELINE: usize = 256;
@@ -57,6 +63,25 @@ impl Inner {
 }
 
 impl Queues<'_> {
+    /// Returns at most this many jobs that run with actors of hero, those whose leases end first.
+    pub async fn leased(self, most: usize) -> Result<Vec<JobId>, Error> {
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(self.0.keys.leases()).arg(0).arg(most.saturating_sub(1));
+        let jobs: Vec<Text> = self.0.unspoilt(self.0.commands.call(&range).await)?;
+        Ok(jobs.iter().filter_map(Text::parse).collect())
+    }
+
+    /// Returns the counters of every script type that the functions know.
+    pub async fn counters(self) -> Result<BTreeMap<ScriptType, Counters>, Error> {
+        let keys = self.0.members(&self.0.keys.types()).await?;
+        let of = |key: String| Some((self.0.keys.parse_stats(&key)?, key));
+        let keys: Vec<(ScriptType, String)> = keys.into_iter().filter_map(of).collect();
+        let counted = self.0.hashes(keys.iter().map(|(_, key)| key.clone())).await?;
+        let number = |(what, number): (String, Text)| Some((what, number.parse()?));
+        let counters = keys.into_iter().zip(counted).filter(|(_, counted)| !counted.is_empty());
+        Ok(counters.map(|((script_type, _), counted)| (script_type, counted.0.into_iter().filter_map(number).collect())).collect())
+    }
+
     /// Returns every work queue that is not empty or is paused, and the type queue of every live actor. If there are more than 20,000, some
     /// are left out ([`Health::overfull`](crate::views::Health::overfull) says so).
     pub async fn list(self) -> Result<Vec<QueueInfo>, Error> {

@@ -1,9 +1,13 @@
+//! Runners, as they are stored.
+
+pub(crate) mod types;
+
 use redis::{Pipeline, RedisResult};
 
 use super::Error;
-use super::codec::{Fields, Text};
 use super::contexts::seconds;
 use super::score::Score;
+use super::value::{Fields, Text};
 use crate::views::Runners;
 use hero_model::{ContextId, Name, Priority, Queue, Runner, RunnerId, ScriptType, Target, Timestamp};
 

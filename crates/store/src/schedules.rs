@@ -1,7 +1,7 @@
 use redis::{Pipeline, RedisResult};
 
 use super::Error;
-use super::codec::{Fields, Text};
+use super::value::{Fields, Text};
 use crate::views::Schedules;
 use hero_model::{JobId, Overlap, ScheduleId, ScheduleSpec, Timestamp};
 

@@ -5,8 +5,8 @@ use super::hold::Held;
 use super::objects::{Objects, Times};
 use super::scripts::{Python, Script};
 use super::usage::Cpu;
+use crate::cli::output::table::{Fit, Table};
 use crate::cli::output::{Style, line};
-use crate::cli::table::{Fit, Table};
 
 /// The results of all measurements.
 #[derive(Debug, Default, Serialize)]

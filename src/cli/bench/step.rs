@@ -3,8 +3,8 @@ use std::time::Instant;
 
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::cli::output::progress::Progress;
 use crate::cli::output::{self, Style};
-use crate::cli::progress::Progress;
 
 /// Shows the current step of the measurement, and its progress.
 pub(super) struct Steps {

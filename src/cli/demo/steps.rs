@@ -6,8 +6,8 @@ use tokio::time::timeout;
 
 use super::calls::{Calls, expect};
 use super::{flow, languages};
+use crate::cli::error::script_error;
 use crate::cli::output::Style;
-use crate::cli::script_error;
 use crate::client::code;
 use crate::model::{ContextId, JobId, Status, Timestamp};
 

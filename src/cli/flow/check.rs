@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::file::Diagnostic;
 use super::spec::read;
+use crate::cli::error::script_error::render;
+use crate::cli::input::script::name;
 use crate::cli::output::{self, Line, Style};
-use crate::cli::script::name;
-use crate::cli::script_error::render;
 use crate::exit::Exit;
 
 /// The files to check.

@@ -6,9 +6,9 @@ use anyhow::anyhow;
 
 use super::Source;
 use super::list::status;
+use crate::cli::error::script_error::render;
 use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style};
-use crate::cli::script_error::render;
 use crate::cli::watch::Signals;
 use crate::client::{Client, Error, code};
 use crate::exit::Exit;

@@ -1,7 +1,7 @@
 use crate::cli::global::Global;
+use crate::cli::input::paging::{OfCaller, note_more};
+use crate::cli::output::table::{Fit, Table, ago, cell, cells};
 use crate::cli::output::{self, Line, Style};
-use crate::cli::paging::{OfCaller, note_more};
-use crate::cli::table::{Fit, Table, ago, cell, cells};
 use crate::model::{FlowPage, FlowStatus, FlowSummary};
 
 /// Lists flows.

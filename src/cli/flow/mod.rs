@@ -24,11 +24,11 @@ use serde_json::json;
 pub(super) use file::known_keys;
 pub(super) use reading::unknown_field;
 
-use super::arguments::ArgumentArgs;
-use super::environment::EnvironmentArgs;
 use super::global::Global;
 use super::output;
-use super::paging::OfCaller;
+use crate::cli::input::arguments::ArgumentArgs;
+use crate::cli::input::environment::EnvironmentArgs;
+use crate::cli::input::paging::OfCaller;
 use crate::exit::Exit;
 use crate::model::{ContextId, FlowId, FlowStatus};
 

@@ -2,8 +2,8 @@ use super::FlowArgs;
 use super::list::status;
 use super::tree::lines;
 use crate::cli::global::Global;
+use crate::cli::output::table::ago;
 use crate::cli::output::{self, Line, Style};
-use crate::cli::table::ago;
 
 /// Prints a flow with its jobs as a tree, and their outputs.
 pub(super) async fn main(global: &Global, named: &FlowArgs) -> anyhow::Result<()> {

@@ -10,14 +10,14 @@ use serde_saphyr::Location;
 use super::file::{Diagnostic, FileJob, FlowFile, SourcePosition, position};
 use super::reading::{self, Reading};
 use super::{Source, inputs};
-use crate::cli::language;
-use crate::cli::script::{as_rhai, name, read_script};
-use crate::cli::typed::{quoted, typed};
+use crate::cli::input::language;
+use crate::cli::input::script::{as_rhai, name, read_script};
+use crate::cli::input::typed::{quoted, typed};
 use crate::coordinator::flows::{Problem, problems};
 use crate::engine::{self, Names};
 use crate::exit::Usage;
-use crate::input::read_text;
 use crate::model::{ContextId, FlowJobSpec, FlowSpec, JobError, Json, RunnerId, ScriptType};
+use crate::read_text::read_text;
 
 /// The maximum number of bytes read of a file.
 const LONGEST_FILE: usize = 8 << 20;

@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::job_outputs::{JobOutput, JobOutputs};
 use super::tree::{lines, status_of_job};
-use crate::cli::advice::{Unstarted, not_started};
+use crate::cli::error::advice::{Unstarted, not_started};
 use crate::cli::output::{self, Line, Style};
 use crate::cli::watch::{Presence, Signals, Stopping, Terminated};
 use crate::client::{Client, Error, Follow, Followed};

@@ -1,12 +1,12 @@
 use clap::Args;
 use serde_json::json;
 
-use crate::cli::advice::{Unstarted, not_started};
+use crate::cli::error::advice::{Unstarted, not_started};
+use crate::cli::error::script_error::compiled;
 use crate::cli::global::Global;
+use crate::cli::input::script::Source;
+use crate::cli::input::spec::{SingleArgs, SpecArgs};
 use crate::cli::output;
-use crate::cli::script::Source;
-use crate::cli::script_error::compiled;
-use crate::cli::spec::{SingleArgs, SpecArgs};
 use crate::exit::Exit;
 
 /// A job to create.

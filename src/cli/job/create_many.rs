@@ -7,15 +7,15 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::cli::advice::{Unstarted, not_started};
+use crate::cli::error::advice::{Unstarted, not_started};
+use crate::cli::error::script_error;
 use crate::cli::flow::{known_keys, unknown_field};
 use crate::cli::global::Global;
 use crate::cli::output;
-use crate::cli::script_error;
 use crate::client::Client;
 use crate::exit::Usage;
-use crate::input::read_text;
 use crate::model::{JobId, JobSpec};
+use crate::read_text::read_text;
 use crate::rpc::read_as_parameter;
 
 /// Jobs to create.

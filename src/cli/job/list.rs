@@ -2,13 +2,13 @@ use std::cmp::Reverse;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::choices::{Types, Wanted, one_of};
 use crate::cli::global::Global;
+use crate::cli::input::choices::{Types, Wanted, one_of};
+use crate::cli::input::paging::{Paging, note_more};
+use crate::cli::input::pair::pair;
+use crate::cli::input::spec::past;
+use crate::cli::output::table::{Fit, Table, ago, cell, cells};
 use crate::cli::output::{self, Line, Style};
-use crate::cli::paging::{Paging, note_more};
-use crate::cli::pair::pair;
-use crate::cli::spec::past;
-use crate::cli::table::{Fit, Table, ago, cell, cells};
 use crate::dispatch::{JobFilter, JobPage};
 use crate::model::{Job, JobId, Name, ScriptType, Status, Timestamp};
 

@@ -1,8 +1,8 @@
 use super::{JobArgs, attempts};
+use crate::cli::error::script_error;
 use crate::cli::global::Global;
+use crate::cli::input::spec::field_text;
 use crate::cli::output::{self, Line, Style};
-use crate::cli::script_error;
-use crate::cli::spec::field_text;
 use crate::model::tree;
 
 /// Prints all details of a job: one line per field, then the texts.

@@ -1,8 +1,8 @@
 use clap::Args;
 
 use crate::cli::global::Global;
+use crate::cli::input::paging::{Paging, note_more};
 use crate::cli::output::{self, Style};
-use crate::cli::paging::{Paging, note_more};
 use crate::client::Client;
 use crate::exit::Usage;
 use crate::model::{Comparison, ContextId, Find, Name, ObjectPage, conditions};

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::global::Global;
 use super::output::{self, Style};
-use super::table::{Fit, Table, cells};
+use crate::cli::output::table::{Fit, Table, cells};
 use crate::exit::Exit;
 use crate::model::{Collection, ContextId, Json, Name, ObjectId};
 

@@ -4,12 +4,12 @@ use clap::{Args, ValueHint};
 
 use super::InContext;
 use crate::cli::global::Global;
+use crate::cli::input::script::name;
+use crate::cli::input::typed::quoted;
 use crate::cli::output;
-use crate::cli::script::name;
-use crate::cli::typed::quoted;
 use crate::exit::Usage;
-use crate::input::read_text;
 use crate::model::{Json, Name, ObjectId, exact};
+use crate::read_text::read_text;
 
 /// The objects to store.
 #[derive(Debug, Args)]

@@ -1,12 +1,12 @@
 use clap::{ArgGroup, Args};
 
-use crate::cli::choices::one_of;
+use crate::cli::error::script_error::compiled;
 use crate::cli::global::Global;
-use crate::cli::local_time::local_time;
+use crate::cli::input::choices::one_of;
+use crate::cli::input::script::Source;
+use crate::cli::input::spec::{SpecArgs, future, seconds};
+use crate::cli::output::local_time::local_time;
 use crate::cli::output::{self, Style};
-use crate::cli::script::Source;
-use crate::cli::script_error::compiled;
-use crate::cli::spec::{SpecArgs, future, seconds};
 use crate::exit::{Exit, Usage};
 use crate::model::{Missed, Overlap, ScheduleId, ScheduleSpec, Seconds, Timestamp};
 

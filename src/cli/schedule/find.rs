@@ -1,9 +1,9 @@
 use super::ScheduleArgs;
 use crate::cli::global::Global;
-use crate::cli::local_time::local_time;
+use crate::cli::input::paging::{ENTRIES_PER_CALL, own_caller};
+use crate::cli::input::spec::field_text;
+use crate::cli::output::local_time::local_time;
 use crate::cli::output::{self, Line, Style};
-use crate::cli::paging::{ENTRIES_PER_CALL, own_caller};
-use crate::cli::spec::field_text;
 use crate::client::{Client, code};
 use crate::exit::Usage;
 use crate::model::{Schedule, ScheduleId, tree};

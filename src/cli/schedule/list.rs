@@ -1,8 +1,8 @@
 use crate::cli::global::Global;
-use crate::cli::local_time::local_time;
+use crate::cli::input::paging::{OfCaller, note_more};
+use crate::cli::output::local_time::local_time;
+use crate::cli::output::table::{Fit, Table, ago, cell, cells};
 use crate::cli::output::{self, Line, Style};
-use crate::cli::paging::{OfCaller, note_more};
-use crate::cli::table::{Fit, Table, ago, cell, cells};
 use crate::dispatch::SchedulePage;
 use crate::model::{JobId, Schedule, Seconds};
 

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::global::Global;
 use super::output;
-use super::paging::OfCaller;
+use crate::cli::input::paging::OfCaller;
 use crate::exit::Exit;
 use crate::model::ContextId;
 

@@ -25,7 +25,7 @@ const APART: [(&str, &str); 8] = [
     ("crates/layouts/src/conveyor/", "crate::rhailib"),
     ("crates/layouts/src/rhailib/", "crate::conveyor"),
     ("crates/rpc/src/middleware/", "socket::"),
-    ("crates/rpc/src/auth.rs", "openrpc"),
+    ("crates/rpc/src/session/", "openrpc"),
 ];
 /// At this length a file is split.
 const MAX_LINES: usize = 400;

@@ -6,16 +6,16 @@ use crate::support::root;
 
 /// Each pair: the file in Lua and the name there, the file in Rust and the name there.
 const PAIRS: [[&str; 4]; 12] = [
-    ["public/log.lua", "LINES", "store/src/log.rs", "KEPT_LINES"],
-    ["public/log.lua", "AT_MOST", "store/src/log.rs", "MAX_RETENTION"],
-    ["attempts.lua", "LOG_LINES", "store/src/log.rs", "KEPT_LINES"],
-    ["attempts.lua", "LOG_SECONDS", "store/src/log.rs", "MAX_RETENTION"],
-    ["public/present.lua", "SECONDS", "store/src/presence.rs", "PRESENCE"],
+    ["public/log.lua", "LINES", "store/src/jobs/log.rs", "KEPT_LINES"],
+    ["public/log.lua", "AT_MOST", "store/src/jobs/log.rs", "MAX_RETENTION"],
+    ["attempts.lua", "LOG_LINES", "store/src/jobs/log.rs", "KEPT_LINES"],
+    ["attempts.lua", "LOG_SECONDS", "store/src/jobs/log.rs", "MAX_RETENTION"],
+    ["public/present.lua", "SECONDS", "store/src/actors/presence.rs", "PRESENCE"],
     ["messages.lua", "messages.MOST_IN", "store/src/functions/receive_message.rs", "MOST_IN"],
-    ["messages.lua", "MOST_LISTED", "store/src/message_lists.rs", "MOST_LISTED"],
+    ["messages.lua", "MOST_LISTED", "store/src/messages/lists.rs", "MOST_LISTED"],
     ["functions/tend_messages.lua", "SILENT", "store/src/messages.rs", "SILENT_AFTER_MILLIS"],
     ["functions/create_flow.lua", "MOST_FLOWS", "store/src/functions/create_flow.rs", "MAX_FLOWS"],
-    ["cycles.lua", "cycles.MOST_FOLLOWED", "store/src/following.rs", "MAX_FOLLOWED"],
+    ["cycles.lua", "cycles.MOST_FOLLOWED", "store/src/relations/following.rs", "MAX_FOLLOWED"],
     ["masks.lua", "SHORTEST", "model/src/secrecy.rs", "SHORTEST_SECRET"],
     ["masks.lua", "LONG", "model/src/secrecy.rs", "LONG_SECRET"],
 ];

@@ -23,7 +23,7 @@ const NEED_A_HAND: [&str; 7] =
 const UNNAMED: [(&str, &[&str]); 5] = [
     (
         "they hang on a job, an idempotency key, a schedule, a collection or an identity, which is named first or is not there at all: who has that meets them \
-         (crates/store/src/spoilt.rs), which nobody does here",
+         (crates/store/src/health/spoilt.rs), which nobody does here",
         &[
             "hero:rel:",
             "hero:q:reply:",

@@ -18,13 +18,13 @@ use tokio::io::DuplexStream;
 use tower::Service;
 
 use super::endpoint::{Endpoint, dismissed, unauthorized};
-use crate::access::Access;
-use crate::auth::{OpenRequest, Principal, Session};
 use crate::connection::HttpConnection;
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::memory::RequestReservation;
 use crate::middleware::pass;
+use crate::session::access::Access;
+use crate::session::auth::{OpenRequest, Principal, Session};
 
 /// The handler of requests to `/mcp`. Each request comes with the visit of its caller.
 pub type Assistants = Arc<dyn Fn(http::Request<Bytes>, Visit) -> BoxFuture<'static, Response> + Send + Sync>;

@@ -20,18 +20,18 @@ use tower::Service;
 
 use super::gzip::{Gzip, takes_gzip};
 use super::streams::Streams;
-use crate::access::Access;
-use crate::auth::{Principal, Session};
-use crate::caller::Caller;
-use crate::entry::{OverHttp, Reply};
 use crate::error::{Code, Error};
 use crate::limits::Limits;
-use crate::logins::Logins;
 use crate::memory::{Arrival, Connection, RequestReservation};
 use crate::message;
+use crate::message::entry::{OverHttp, Reply};
+use crate::message::oversize::{IdReader, request_too_large};
 use crate::middleware::{Middleware, Rules, middleware};
-use crate::oversize::{IdReader, request_too_large};
+use crate::session::access::Access;
+use crate::session::auth::{Principal, Session};
+use crate::session::logins::Logins;
 use crate::socket::Sockets;
+use crate::table::caller::Caller;
 use hero_access as access;
 
 /// A body that is too large is read up to this multiple of the limit.

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, header};
 use http_body_util::BodyExt as _;
 use tokio::sync::Semaphore;
 
-use crate::document::OpenRpcDocument;
+use crate::openrpc::document::OpenRpcDocument;
 
 /// Shorter answers are sent uncompressed.
 const MIN_COMPRESSED_BYTES: usize = 1024;

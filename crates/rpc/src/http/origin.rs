@@ -8,8 +8,8 @@ use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
 use super::gzip::vary;
-use crate::auth::Session;
-use crate::document::ServerAddress;
+use crate::session::auth::Session;
+use crate::session::server_address::ServerAddress;
 
 /// The ports that URLs may leave out.
 const USUAL: [u16; 2] = [80, 443];

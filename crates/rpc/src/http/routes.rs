@@ -15,8 +15,8 @@ use super::fixed::fixed;
 use super::gzip::{Gzip, compress};
 use super::origin::{OriginCheck, check_origin};
 use crate::app::Probes;
-use crate::auth::Session;
-use crate::document::OpenRpcDocument;
+use crate::openrpc::document::OpenRpcDocument;
+use crate::session::auth::Session;
 
 /// Returns the router of connections beyond the limit, which has only the probes.
 pub(crate) fn probes(probes: Probes, allowed: OriginCheck) -> Router {

@@ -17,12 +17,12 @@ use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use crate::auth::{OpenRequest, Session};
-use crate::caller::Caller;
-use crate::entry::Entry;
 use crate::error::{Code, Error};
 use crate::limits::Limits;
+use crate::message::entry::Entry;
 use crate::middleware::{Rules, middleware};
+use crate::session::auth::{OpenRequest, Session};
+use crate::table::caller::Caller;
 use hero_access as access;
 
 /// The cursor of `ended`. A client that returns with it is told that nothing follows, and stops.

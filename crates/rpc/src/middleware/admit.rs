@@ -9,9 +9,9 @@ use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use super::{Answer, Error, Rules, refuse};
-use crate::auth::Session;
-use crate::entry::{Counted, Notified};
 use crate::memory::{AnswerReservations, BatchAnswers, Connection, RequestReservation, Size};
+use crate::message::entry::{Counted, Notified};
+use crate::session::auth::Session;
 
 /// Makes calls wait until there is room for their answers, and counts the answers.
 pub(crate) struct Admit<S> {
@@ -98,10 +98,10 @@ mod tests {
     use tokio_util::task::TaskTracker;
 
     use super::*;
-    use crate::access::Access;
-    use crate::addresses::Addresses;
-    use crate::anonymous::TrackedConnection;
+    use crate::connection::addresses::Addresses;
+    use crate::connection::anonymous::TrackedConnection;
     use crate::limits::Limits;
+    use crate::session::access::Access;
     use crate::table::Table;
     use hero_audit::Audit;
 

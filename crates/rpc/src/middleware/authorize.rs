@@ -6,15 +6,15 @@ use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 
 use super::{Answer, Error, Rules, refuse};
-use crate::act;
-use crate::auth::{Principal, Session};
-use crate::entry::{LoggedOut, Notified, OverHttp, PendingAnswer};
+use crate::message::entry::{LoggedOut, Notified, OverHttp, PendingAnswer};
 use crate::method::Kind;
+use crate::session::act;
+use crate::session::auth::{Principal, Session};
 use hero_access as access;
 
 /// Refuses calls that need an identity if the session has none, or if its token has ended, even while they are being answered: a WebSocket
 /// is closed then, and a waiting call over HTTP gets the error. An allowed call that is being executed is answered even if the token ends
-/// meanwhile, for example by that very call. The [`Guard`](crate::guard::Guard), which knows the concern of a call, decides what an
+/// meanwhile, for example by that very call. The [`Guard`](crate::session::guard::Guard), which knows the concern of a call, decides what an
 /// identity may do.
 pub(crate) struct Authorize<S> {
     inner: S,

@@ -12,11 +12,11 @@ use jsonrpsee::types::error::reject_too_big_batch_response;
 use serde_json::value::RawValue;
 
 use super::{Answer, Error, Rules, refuse};
-use crate::auth::Session;
-use crate::entry::{Entry, Notified, Reply, invalid};
 use crate::memory::{BatchAnswers, BatchExcess, RequestReservation};
+use crate::message::entry::{Entry, Notified, Reply, invalid};
+use crate::message::request_id::NumberId;
 use crate::method::Kind;
-use crate::request_id::NumberId;
+use crate::session::auth::Session;
 
 /// Splits a batch into single calls, which run concurrently and are answered in order, and executes notifications.
 pub(crate) struct FanOut<S> {

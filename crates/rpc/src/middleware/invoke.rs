@@ -6,10 +6,10 @@ use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 
 use super::{Answer, Error, Rules, refuse};
-use crate::caller::Caller;
-use crate::entry::{Notified, OverHttp};
+use crate::message::entry::{Notified, OverHttp};
+use crate::message::request_id::NumberId;
 use crate::method::Kind;
-use crate::request_id::NumberId;
+use crate::table::caller::Caller;
 
 /// Calls the methods: the innermost middleware.
 pub(crate) struct Invoke {

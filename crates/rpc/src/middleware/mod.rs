@@ -19,14 +19,14 @@ use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 use jsonrpsee::types::Id;
 
-use super::access::Access;
-use super::auth::Permission;
-use super::caller::Caller;
 use super::error::Error;
 use super::limits::Limits;
 use super::memory::Size;
 use super::method::Kind;
 use super::table::Table;
+use crate::session::access::Access;
+use crate::session::auth::Permission;
+use crate::table::caller::Caller;
 use admit::Admit;
 use authorize::Authorize;
 use catch_panic::CatchPanic;

@@ -7,11 +7,11 @@ use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 
 use super::{Answer, Error, Rules, refuse};
-use crate::access::Access;
-use crate::addresses::Permit;
-use crate::auth::{AddressCalls, AddressWaiting, Session, SessionCalls};
-use crate::entry::Notified;
+use crate::connection::addresses::Permit;
 use crate::limits::Limits;
+use crate::message::entry::Notified;
+use crate::session::access::Access;
+use crate::session::auth::{AddressCalls, AddressWaiting, Session, SessionCalls};
 
 /// Refuses calls above the limits of their connection or address.
 pub(crate) struct Throttle<S> {

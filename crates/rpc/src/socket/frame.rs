@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
 
 use crate::memory::{Arrival, Connection, RequestReservation};
-use crate::oversize::IdReader;
+use crate::message::oversize::IdReader;
 
 /// The opcode of a continuation of a message (RFC 6455, 5.2).
 const CONTINUATION: u8 = 0;

@@ -4,8 +4,8 @@ use redis::Pipeline;
 
 use super::unexpected;
 use crate::Error;
-use crate::codec::Text;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::views::Access;
 use hero_model::{IdentityId, PublicKey};
 

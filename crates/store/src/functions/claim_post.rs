@@ -1,6 +1,6 @@
 use super::unexpected;
-use crate::codec::{Text, json};
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::{Text, json};
 use crate::views::Actors;
 use crate::{Error, PRESENCE, Registration, RegistrationClaim};
 use hero_model::Presence;

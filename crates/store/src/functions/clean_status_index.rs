@@ -1,5 +1,5 @@
 use crate::Error;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::views::Maintenance;
 
 const FUNCTION: Function = Function("clean_status_index");

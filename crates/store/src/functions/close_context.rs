@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use crate::Error;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::views::Contexts;
 
 const FUNCTION: Function = Function("close_context");

@@ -1,5 +1,5 @@
 use crate::Error;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::views::Messages;
 use hero_model::MessageKey;
 

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use redis::Pipeline;
 
 use crate::Error;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::views::{Actors, Queues};
 use hero_model::{JobId, ScriptType};
 

@@ -7,10 +7,11 @@ use sha2::{Digest, Sha256};
 
 use super::unexpected;
 use crate::batch::{Batch, Request, Weight};
-use crate::codec::{Text, fields, json};
-use crate::direct_start::Reservation;
-use crate::fcall::{Function, list, word_if};
+use crate::jobs::codec::fields;
+use crate::jobs::direct_start::Reservation;
 use crate::keys::Keys;
+use crate::library::fcall::{Function, list, word_if};
+use crate::value::{Text, json};
 use crate::views::Jobs;
 use crate::{Claimed, Error, Firing, Inner, Push};
 use hero_model::{FlowId, JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, Timestamp, hex};

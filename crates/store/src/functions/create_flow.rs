@@ -3,8 +3,8 @@ use std::time::Duration;
 use super::create::digest;
 use super::unexpected;
 use crate::Error;
-use crate::codec::{Text, json};
-use crate::fcall::{Function, list};
+use crate::library::fcall::{Function, list};
+use crate::value::{Text, json};
 use crate::views::{Flows, Messages};
 use hero_model::{FlowId, FlowSpec, FlowStatus, JobId, JobSpec, RunnerId, Seconds};
 

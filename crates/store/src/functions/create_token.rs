@@ -1,8 +1,8 @@
 use super::unexpected;
 use crate::Error;
 use crate::access::StoredToken;
-use crate::codec::json;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::json;
 use crate::views::Access;
 
 const FUNCTION: Function = Function("create_token");

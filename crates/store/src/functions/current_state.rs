@@ -1,6 +1,6 @@
 use crate::Error;
-use crate::codec::Text;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::views::Jobs;
 use hero_model::{ErrorKind, JobEvent, JobId, Status};
 

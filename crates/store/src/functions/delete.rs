@@ -1,7 +1,8 @@
 use super::unexpected;
 use crate::Error;
-use crate::codec::{JobView, Text};
-use crate::fcall::Function;
+use crate::jobs::codec::JobView;
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::views::Jobs;
 use hero_model::{JobId, Status};
 

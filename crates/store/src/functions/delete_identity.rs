@@ -1,9 +1,9 @@
 use redis::Pipeline;
 
 use crate::Error;
-use crate::codec::Text;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::score::Score;
+use crate::value::Text;
 use crate::views::Access;
 use hero_model::IdentityId;
 

@@ -1,4 +1,4 @@
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::views::Objects;
 use crate::{Error, HostCallId, HostCallResult};
 use hero_model::{Name, ObjectId};

@@ -4,9 +4,9 @@ use redis::Pipeline;
 
 use super::unexpected;
 use crate::Error;
-use crate::codec::Text;
-use crate::fcall::Function;
 use crate::keys::Keys;
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::views::Maintenance;
 use hero_model::{IdentityId, JobId};
 

@@ -1,5 +1,5 @@
 use super::Making;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::views::Objects;
 use crate::{Error, HostCallId, HostCallResult};
 use hero_model::Name;

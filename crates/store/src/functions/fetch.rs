@@ -3,9 +3,10 @@ use std::time::Duration;
 use rand::seq::IndexedRandom as _;
 use redis::Cmd;
 
-use crate::codec::{JobEnd, JobView, Text, json};
-use crate::fcall::{Function, list, word_if};
+use crate::jobs::codec::{JobEnd, JobView};
 use crate::layouts::LayoutQueues;
+use crate::library::fcall::{Function, list, word_if};
+use crate::value::{Text, json};
 use crate::views::{Jobs, Limits, Maintenance, Queues};
 use crate::{Audience, Claimed, Error};
 use hero_model::{ErrorKind, JobError, JobId, JobResult, Json, Output, ScriptType, Status, Timestamp, Usage};

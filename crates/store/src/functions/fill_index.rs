@@ -1,6 +1,6 @@
 use super::{Making, unexpected};
 use crate::Error;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::objects::{IndexEntries, ReadObject, add_entries};
 use crate::views::Objects;
 use hero_model::Name;

@@ -1,8 +1,8 @@
 use super::unexpected;
 use crate::Error;
-use crate::codec::Text;
-use crate::fcall::Function;
-use crate::filter::Condition;
+use crate::jobs::filter::Condition;
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::views::Jobs;
 use hero_model::JobId;
 

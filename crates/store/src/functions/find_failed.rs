@@ -1,10 +1,10 @@
 use std::ops::RangeInclusive;
 
 use crate::Error;
-use crate::codec::Text;
-use crate::fcall::Function;
-use crate::filter::Condition;
-use crate::of_status::{OfStatus, Since, add_since};
+use crate::jobs::filter::Condition;
+use crate::jobs::of_status::{OfStatus, Since, add_since};
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::views::Jobs;
 
 const FUNCTION: Function = Function("find_failed");

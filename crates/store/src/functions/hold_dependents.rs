@@ -1,8 +1,8 @@
 use super::create::{Created, NewJob, created};
 use super::unexpected;
-use crate::codec::Text;
-use crate::fcall::{Function, list};
-use crate::group::Group;
+use crate::library::fcall::{Function, list};
+use crate::relations::group::Group;
+use crate::value::Text;
 use crate::{Error, Inner};
 
 const FUNCTION: Function = Function("hold_dependents");

@@ -1,6 +1,6 @@
 use super::unexpected;
-use crate::codec;
-use crate::fcall::Function;
+use crate::jobs::codec;
+use crate::library::fcall::Function;
 use crate::views::Conveyor;
 use crate::{ConveyorKeys, Error};
 use hero_model::{JobId, JobSpec};

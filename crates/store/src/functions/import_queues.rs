@@ -1,8 +1,8 @@
 use super::unexpected;
 use crate::Error;
-use crate::codec::Text;
-use crate::fcall::Function;
 use crate::layouts::LayoutQueues;
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::views::Queues;
 use hero_model::ScriptType;
 

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
-use crate::deadline::in_time;
-use crate::fcall::Function;
-use crate::group::Group;
+use crate::library::fcall::Function;
+use crate::network::deadline::in_time;
+use crate::relations::group::Group;
 use crate::{Error, Inner};
 
 const FUNCTION: Function = Function("link_jobs");

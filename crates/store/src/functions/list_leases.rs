@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use super::unexpected;
 use crate::Error;
-use crate::codec::Text;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::views::Queues;
 use hero_model::{JobId, Name, ScriptType};
 

@@ -1,7 +1,7 @@
 use super::receive_message::{MadeJobs, RunnerJob, add_jobs};
 use crate::Error;
-use crate::codec::Text;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::views::Messages;
 use hero_model::MessageKey;
 

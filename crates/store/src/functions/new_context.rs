@@ -1,7 +1,7 @@
 use super::unexpected;
 use crate::Error;
-use crate::codec::Text;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::views::Contexts;
 use hero_model::ContextId;
 

@@ -1,4 +1,4 @@
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::{Error, Inner};
 
 const FUNCTION: Function = Function("note_native_only");

@@ -1,9 +1,9 @@
 use redis::Pipeline;
 
 use crate::Error;
-use crate::codec::Text;
 use crate::contexts::{DATABASES_PER_PIPELINE, Databases, answered, in_database};
-use crate::fcall::{Function, list};
+use crate::library::fcall::{Function, list};
+use crate::value::Text;
 use hero_model::{ContextId, Timestamp};
 
 const FUNCTION: Function = Function("pending");

@@ -1,5 +1,5 @@
 use super::unexpected;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::views::Conveyor;
 use crate::{ConveyorKeys, Error};
 use hero_model::{JobId, Status};

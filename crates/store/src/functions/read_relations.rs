@@ -1,6 +1,6 @@
 use super::unexpected;
-use crate::codec::Text;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::{Error, Inner};
 use hero_model::JobId;
 

@@ -1,5 +1,5 @@
 use super::unexpected;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::views::Messages;
 use crate::{Error, Lack, Received};
 use hero_model::{JobError, SignerKey};

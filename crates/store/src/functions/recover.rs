@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 use redis::Pipeline;
 
 use super::unexpected;
-use crate::codec::Text;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::views::{Actors, Queues};
 use crate::{Error, Registration};
 

@@ -1,4 +1,4 @@
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::views::Actors;
 use crate::{Error, Registration};
 

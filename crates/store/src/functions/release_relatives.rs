@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use super::unexpected;
 use crate::Error;
-use crate::codec::Text;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::views::Jobs;
 
 const FUNCTION: Function = Function("release_relatives");

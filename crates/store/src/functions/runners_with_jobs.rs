@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Error;
-use crate::codec::Text;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::views::Runners;
 use hero_model::{Runner, RunnerId, ScriptType};
 

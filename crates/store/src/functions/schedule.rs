@@ -1,8 +1,8 @@
 use super::create::digest;
 use super::unexpected;
 use crate::Error;
-use crate::codec::{Text, json};
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::{Text, json};
 use crate::views::Schedules;
 use hero_model::{JobSpec, ScheduleId, ScheduleSpec, Timestamp};
 

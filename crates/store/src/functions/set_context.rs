@@ -2,8 +2,8 @@ use std::collections::BTreeSet;
 
 use super::unexpected;
 use crate::Error;
-use crate::codec::json;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::json;
 use crate::views::Contexts;
 use hero_model::{ContextLimits, IdentityId};
 

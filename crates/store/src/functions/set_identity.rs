@@ -5,8 +5,8 @@ use redis::Cmd;
 
 use super::unexpected;
 use crate::Error;
-use crate::codec::{Text, json};
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::{Text, json};
 use crate::views::Access;
 use hero_model::{IdentityId, PublicKey};
 

@@ -1,5 +1,5 @@
 use super::unexpected;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::objects::{IndexEntries, add_entries};
 use crate::views::Objects;
 use crate::{Error, HostCallId, HostCallResult};

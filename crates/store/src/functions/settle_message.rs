@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use crate::Error;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::views::Messages;
 use hero_model::{ErrorKind, MessageKey, SignerKey};
 

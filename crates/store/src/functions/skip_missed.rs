@@ -1,5 +1,5 @@
 use super::unexpected;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::views::Schedules;
 use crate::{Error, Firing};
 use hero_model::Overlap;

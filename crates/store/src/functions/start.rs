@@ -2,8 +2,8 @@ use std::sync::Weak;
 
 use super::unexpected;
 use crate::batch::{Batch, Request, Weight};
-use crate::codec::Text;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::views::Jobs;
 use crate::{Error, Inner};
 use hero_model::{JobId, Status};

@@ -1,8 +1,8 @@
 use super::create_flow::{NewFlow, NewFlowJob, whole};
 use super::unexpected;
 use crate::Error;
-use crate::codec::{Text, json};
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::{Text, json};
 use crate::views::Flows;
 use hero_model::FlowId;
 

@@ -3,9 +3,10 @@ use std::collections::HashMap;
 use redis::Pipeline;
 
 use crate::Error;
-use crate::attempts::all;
-use crate::codec::{SHOWN, Text, job};
-use crate::fcall::Function;
+use crate::jobs::attempts::all;
+use crate::jobs::codec::{SHOWN, job};
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::views::Jobs;
 use hero_model::{Job, JobId};
 use hero_service::away;

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::views::Conveyor;
 use crate::{ConveyorKeys, Error};
 

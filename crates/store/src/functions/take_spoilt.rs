@@ -1,5 +1,5 @@
-use crate::codec::Text;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::{Error, Inner};
 
 const FUNCTION: Function = Function("take_spoilt");

@@ -1,6 +1,6 @@
 use super::unexpected;
 use crate::Error;
-use crate::fcall::Function;
+use crate::library::fcall::Function;
 use crate::views::Schedules;
 use hero_model::ScheduleId;
 

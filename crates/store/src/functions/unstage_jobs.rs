@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use crate::Inner;
-use crate::codec::Text;
-use crate::fcall::Function;
-use crate::group::Group;
+use crate::library::fcall::Function;
+use crate::relations::group::Group;
+use crate::value::Text;
 use hero_model::JobId;
 
 const FUNCTION: Function = Function("unstage_jobs");

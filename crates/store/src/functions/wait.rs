@@ -4,8 +4,9 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use redis::{Cmd, Pipeline, RedisResult};
 use tokio::time::Instant;
 
-use crate::codec::{JobEnd, JobView, Text, look};
-use crate::fcall::Function;
+use crate::jobs::codec::{JobEnd, JobView, look};
+use crate::library::fcall::Function;
+use crate::value::Text;
 use crate::views::{Jobs, Maintenance};
 use crate::{Error, Store};
 use hero_model::{JobId, Status};

@@ -22,8 +22,9 @@ use tokio::process::Child;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::Link;
-use crate::{Endpoint, Error, info};
+use crate::health::info;
+use crate::network::connection::Link;
+use crate::{Endpoint, Error};
 pub use check::{AOF_BASE, AOF_DIRECTORY, AOF_MANIFEST, check_aof, manifest_of_base};
 use hero_model::Backoff;
 use hero_process::Spawner;

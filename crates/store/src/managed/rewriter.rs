@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::Link;
+use crate::network::connection::Link;
 use crate::{Endpoint, Error};
 use hero_service::{self as service, Service};
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use tokio::time::Instant;
 
-use crate::connection::Link;
+use crate::network::connection::Link;
 use crate::{Endpoint, Error};
 
 /// The interval at which the end of the copy is checked.

@@ -2,14 +2,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{CREATE_ERRORS, signed};
-use crate::act::object;
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
+use crate::session::act::object;
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_model::{FlowId, FlowSpec};
 
 /// Creates a flow: named jobs, which wait for each other by `depends_on`. Returns its number.

@@ -2,12 +2,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::method::{Example, Method};
 use crate::methods::tag;
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_model::{ContextId, FlowId};
 
 /// Deletes a flow that is not running, with its jobs. Returns true.

@@ -22,8 +22,8 @@ pub use stop::StopFlow;
 pub use subscribe::SubscribeFlow;
 pub use wait::WaitFlow;
 
-use crate::auth::Session;
 use crate::error::Code;
+use crate::session::auth::Session;
 use hero_model::FlowSpec;
 
 /// The errors of methods that create a flow.

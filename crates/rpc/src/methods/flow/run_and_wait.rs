@@ -3,15 +3,15 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use super::signed;
-use crate::act::{Act, object};
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::method::{Example, Method, Within};
 use crate::methods::{Wait, sample, tag};
 use crate::params::{FromParameters, GivenParams, ParamsError};
+use crate::session::act::{Act, object};
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_model::{Flow, FlowSpec};
 
 /// Creates a flow, starts it, waits for its end and returns everything that is known about it.

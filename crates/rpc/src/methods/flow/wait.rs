@@ -1,14 +1,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::act::Act;
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::method::{Example, Method};
 use crate::methods::{Wait, sample, tag};
+use crate::session::act::Act;
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_model::{ContextId, Flow, FlowId};
 
 /// Waits for the end of a flow and returns everything that is known about it. A flow that ends in error is a JSON-RPC

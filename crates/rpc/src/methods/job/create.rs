@@ -2,15 +2,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{CREATE_ERRORS, signed};
-use crate::act::object;
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
 use crate::params::{FromParameters, GivenParams, ParamsError};
+use crate::session::act::object;
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_model::{JobId, JobSpec};
 
 /// Stores a job, and starts it if `start` is set. Returns its id.

@@ -2,15 +2,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CREATE_ERRORS, signed};
-use crate::act;
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::memory::Size;
 use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
+use crate::session::act;
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_model::{ContextId, JobId, JobSpec};
 
 /// Stores several jobs, or none if one is refused, and starts them if `start` is set. Returns their ids, in order.

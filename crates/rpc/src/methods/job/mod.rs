@@ -39,8 +39,8 @@ pub use subscribe_events::SubscribeEvents;
 pub use subscribe_logs::SubscribeLogs;
 pub use wait::WaitJob;
 
-use crate::auth::Session;
 use crate::error::Code;
+use crate::session::auth::Session;
 use hero_model::JobSpec;
 
 /// Returns `spec` with the session's caller if it names none.

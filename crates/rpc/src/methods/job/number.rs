@@ -2,12 +2,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_model::{ContextId, JobId};
 
 /// Mirrors a job in Redis as a hash of the coordinator's specification. Returns the key: `job:{caller}:{n}`.

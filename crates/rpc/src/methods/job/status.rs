@@ -3,12 +3,12 @@ use serde::{Deserialize, Serialize};
 
 use super::LOOK_ERRORS;
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_model::{ContextId, JobId, Status};
 
 /// Returns the status of a job.

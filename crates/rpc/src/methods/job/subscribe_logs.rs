@@ -2,12 +2,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::method::{Example, Items, Subscription};
 use crate::methods::notice::notices_and_gaps;
 use crate::methods::{sample, tag};
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_model::api::LogNotice;
 use hero_model::{ContextId, JobId};
 

@@ -3,14 +3,14 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::waited::Waited;
-use crate::act::Act;
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::method::{Example, Method, Within};
 use crate::methods::{Wait, sample, tag};
+use crate::session::act::Act;
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_model::{ContextId, JobId, JobResult};
 
 /// The errors of waiting for a job, besides those of starting it.

@@ -3,9 +3,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::app::App;
-use crate::auth::Session;
 use crate::error::Error;
 use crate::memory::{AnswerReservations, Size};
+use crate::session::auth::Session;
 use hero_jobs::dispatch::{self, Awaited};
 use hero_model::{ContextId, JobId, JobResult};
 

@@ -8,8 +8,8 @@ pub use authenticate::Authenticate;
 pub use fetch_nonce::FetchNonce;
 pub use present_token::PresentToken;
 
-use crate::auth::Session;
 use crate::error::Error;
+use crate::session::auth::Session;
 
 /// Returns the name by which the client reached the server. Nonces contain it, so that another server with another name cannot relay one.
 fn host(session: &Session) -> Result<String, Error> {

@@ -1,15 +1,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::access::slowed;
-use crate::act::Act;
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::method::{Example, Method, Within};
 use crate::methods::{sample, tag};
+use crate::session::access::slowed;
+use crate::session::act::Act;
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_access as access;
 use hero_model::api::Presented;
 

@@ -1,16 +1,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::act::object;
 use crate::app::App;
-use crate::auth::{Permission, Principal, Session};
 use crate::destination::{may_go, may_go_by};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::memory::Size;
 use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
+use crate::session::act::object;
+use crate::session::auth::{Permission, Principal, Session};
+use crate::session::guard::Concern;
 use hero_model::{Address, ContextId, Draft, JobJson, Json, Message, MessageFormat, MessageKey, MessageType, Name};
 
 const fn ack() -> u32 {

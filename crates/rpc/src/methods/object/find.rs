@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::{object, people};
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::memory::Size;
 use crate::method::{Example, Method};
 use crate::methods::{PageSize, is_default, tag};
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_jobs::dispatch::Room;
 use hero_model::{Condition, ContextId, Find, Json, Name, ObjectPage, each_once};
 

@@ -3,13 +3,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{ada, object, people};
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::memory::Size;
 use crate::method::{Example, Method};
 use crate::methods::tag;
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_jobs::dispatch;
 use hero_model::{ContextId, Json, Name, ObjectId};
 

@@ -6,15 +6,15 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 
 use super::{ada, object, people};
-use crate::act;
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::memory::Size;
 use crate::method::{Example, Method, Within};
 use crate::methods::tag;
+use crate::session::act;
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_model::{ContextId, Json, Name, ObjectId};
 
 fn another() -> Json {

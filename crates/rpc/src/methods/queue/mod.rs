@@ -8,7 +8,7 @@ pub use list::ListQueues;
 pub use pause::PauseQueue;
 pub use resume::ResumeQueue;
 
-use crate::act::object;
+use crate::session::act::object;
 use hero_model::{Name, Priority, Queue, ScriptType, Target};
 
 /// Returns the queue of a type, a group or one actor, in its normal priority.

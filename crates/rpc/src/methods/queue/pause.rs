@@ -3,12 +3,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{audited, named};
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::method::{Example, Method};
 use crate::methods::tag;
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_model::{ContextId, Name, ScriptType};
 
 /// Pauses a queue, in all priorities, until it is resumed. Returns true.

@@ -2,15 +2,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::CHANGE_ERRORS;
-use crate::act::object;
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::destination::may_go;
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
+use crate::session::act::object;
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_model::{Address, ContextId, Name, Runner, RunnerChange, ScriptType, SignerKey};
 
 const fn yes() -> bool {

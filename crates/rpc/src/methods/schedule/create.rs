@@ -1,15 +1,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::act::object;
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::method::{Example, Method};
 use crate::methods::job::signed;
 use crate::methods::{sample, tag};
+use crate::session::act::object;
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_model::{JobSpec, Schedule, ScheduleSpec};
 
 /// Creates a schedule, which runs a job by `cron` or at an interval (`every`). Returns the schedule, with its next runs.

@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::app::{App, PoolDetails, ServerDetails, ServerInfo as Info};
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::limits::Limits;
 use crate::method::{Example, Method};
 use crate::methods::{sample, tag};
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 use hero_jobs::dispatch::StoreInfo;
 use hero_model::{ContextId, Name, ScriptType};
 

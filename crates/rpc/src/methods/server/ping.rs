@@ -2,12 +2,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;
-use crate::auth::{Permission, Session};
 use crate::effect::Effect;
 use crate::error::{Code, Error};
-use crate::guard::Concern;
 use crate::method::{Example, Method};
 use crate::methods::tag;
+use crate::session::auth::{Permission, Session};
+use crate::session::guard::Concern;
 
 /// Answers `pong`. This keeps a connection alive where WebSocket pings cannot be sent, and measures the round trip.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -1,0 +1,7 @@
+//! What happened, told to those who follow or wait.
+
+pub(crate) mod events;
+pub(crate) mod inbox;
+pub(crate) mod registry;
+pub(crate) mod subscriber;
+pub(crate) mod wake_up;
