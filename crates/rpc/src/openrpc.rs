@@ -13,12 +13,11 @@ mod schema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::NAME;
 use super::error::{Code, data};
-use super::method::{Method, Subscription};
+use super::method::{Example, Method, Subscription};
 use hero_model::api::Repeatable;
 use schema::{Titles, one_line};
 
@@ -45,7 +44,13 @@ impl Describer {
 
     /// Converts a parameter struct to content descriptors, in the order of positions: first those in `leading`, then its other fields.
     fn params<P: JsonSchema>(&mut self, leading: &[&str]) -> Vec<Value> {
-        let mut schema = transformed(P::json_schema(&mut self.input), &mut self.input);
+        let schema = P::json_schema(&mut self.input);
+        self.descriptors(schema, leading)
+    }
+
+    // Most of this file is not generic, because the compiler would make some eighty copies of it.
+    fn descriptors(&mut self, schema: Schema, leading: &[&str]) -> Vec<Value> {
+        let mut schema = transformed(schema, &mut self.input);
         let required = schema.get("required").cloned().unwrap_or_default();
         let Some(Value::Object(properties)) = schema.get_mut("properties").map(Value::take) else { return Vec::new() };
         let is_required = |name: &str| required.as_array().is_some_and(|names| names.iter().any(|required| required == name));
@@ -131,11 +136,12 @@ pub(super) fn text_parameters<P: JsonSchema>() -> Vec<String> {
 
 pub(super) fn describe_method<C, M: Method<C>>(describer: &mut Describer) -> Vec<Value> {
     let params = describer.params::<M>(M::LEADING);
-    let examples = M::examples().into_iter().map(|example| pairing(example.name, &params, &example.params, json!(example.result)));
+    let given = |example: Example<M, M::Output>| (example.name, json!(example.params), json!(example.result));
+    let examples = examples(&params, M::examples().into_iter().map(given).collect());
     let mut method = heading::<M>(M::NAME, M::TAG);
     method["result"] = json!({"name": "result", "description": M::RESULT, "schema": describer.output::<M::Output>()});
     method["errors"] = errors(M::ERRORS);
-    method["examples"] = examples.collect();
+    method["examples"] = examples;
     method["params"] = params.into();
     method[REPEATABLE] = M::EFFECT.repeatable().as_str().into();
     method["x-effect"] = M::EFFECT.as_str().into();
@@ -153,15 +159,15 @@ fn subscription_id(name: &str) -> String {
 /// Describes the method that subscribes, and the one that ends the subscription.
 pub(super) fn describe_subscription<C, S: Subscription<C>>(describer: &mut Describer) -> Vec<Value> {
     const ERRORS: [Code; 2] = [Code::InvalidRequest, Code::TooManySubscriptions];
-    let examples = || S::examples().into_iter();
     let (params, id) = (describer.params::<S>(&[]), subscription_id(S::NAME));
+    let given = |example: Example<S, S::Item>| (example.name, json!(example.params), id.clone().into());
     let mut method = heading::<S>(S::NAME, S::TAG);
     method["result"] = json!({
         "name": "subscription", "description": "The id of the subscription, which its notifications carry and which ends it.",
         "schema": {"type": "string"},
     });
     method["errors"] = errors(&[&ERRORS, S::ERRORS].concat());
-    method["examples"] = examples().map(|example| pairing(example.name, &params, &example.params, id.clone().into())).collect();
+    method["examples"] = examples(&params, S::examples().into_iter().map(given).collect());
     method["params"] = params.into();
     method[REPEATABLE] = Repeatable::Always.as_str().into();
     method["x-subscription"] = json!({
@@ -171,7 +177,7 @@ pub(super) fn describe_subscription<C, S: Subscription<C>>(describer: &mut Descr
                 {"name": "subscription", "required": true, "schema": {"type": "string"}},
                 {"name": "result", "required": true, "schema": describer.output::<S::Item>()},
             ],
-            "examples": examples().map(|example| json!({"subscription": id, "result": example.result})).collect::<Value>(),
+            "examples": S::examples().into_iter().map(|example| json!({"subscription": id, "result": example.result})).collect::<Value>(),
         },
         "unsubscribe": S::UNSUBSCRIBE,
     });
@@ -199,7 +205,10 @@ fn describe_unsubscription<C, S: Subscription<C>>() -> Value {
 
 /// Returns the common part of methods and subscriptions: the name, and the documentation of the parameter struct.
 fn heading<P: JsonSchema>(name: &str, tag: &str) -> Value {
-    let schema = P::json_schema(&mut generator(SchemaSettings::draft07().for_deserialize()));
+    heading_of(&P::json_schema(&mut generator(SchemaSettings::draft07().for_deserialize())), name, tag)
+}
+
+fn heading_of(schema: &Schema, name: &str, tag: &str) -> Value {
     let description = schema.get("description").and_then(Value::as_str).unwrap_or(name);
     let sentence = description.split(". ").next().unwrap_or(description);
     let summary = sentence.split("\n\n").next().unwrap_or(sentence).trim_end_matches('.');
@@ -209,9 +218,13 @@ fn heading<P: JsonSchema>(name: &str, tag: &str) -> Value {
     })
 }
 
+/// Returns examples, each given by its name, parameters and result.
+fn examples(described: &[Value], given: Vec<(&str, Value, Value)>) -> Value {
+    given.into_iter().map(|(name, params, result)| pairing(name, described, params, result)).collect()
+}
+
 /// Returns an example with every parameter up to the last given one, because tools send the values of examples by position.
-fn pairing<P: Serialize>(name: &str, described: &[Value], params: &P, result: Value) -> Value {
-    let mut given = json!(params);
+fn pairing(name: &str, described: &[Value], mut given: Value, result: Value) -> Value {
     let value = |descriptor: &Value| {
         let name = descriptor["name"].as_str().unwrap_or_default();
         let mut value = given.get_mut(name).map(Value::take).unwrap_or_default();
