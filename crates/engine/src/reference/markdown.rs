@@ -2,6 +2,9 @@ use std::fmt::Write as _;
 
 use super::{ScriptFunction, functions};
 
+/// The longest line, in characters, unless a piece of code is longer.
+const LINE_CHARS: usize = 120;
+
 /// Returns the functions as Markdown: a heading for each subject and for each function.
 pub fn markdown() -> String {
     let (mut text, mut last) = (String::new(), "");
@@ -29,15 +32,41 @@ fn of_group(functions: &'static [ScriptFunction]) -> (&'static str, String) {
 }
 
 fn describe(text: &mut String, function: &ScriptFunction) {
-    let _ = writeln!(text, "\n### `{}`\n\n{}", function.signature(), function.description);
+    let _ = writeln!(text, "\n### `{}`\n\n{}", function.signature(), wrapped(&function.description));
     if let Some(who) = function.who() {
-        let _ = writeln!(text, "\nFor {who}.");
+        let _ = writeln!(text, "\n{}", wrapped(&format!("For {who}.")));
     }
     if let Some(errors) = &function.errors {
-        let _ = writeln!(text, "\nError: {errors}");
+        let _ = writeln!(text, "\n{}", wrapped(&format!("Error: {errors}")));
     }
     let _ = writeln!(text, "\n```rhai\n{}\n```", function.example);
     if let Some(result) = &function.example_result {
         let _ = writeln!(text, "\ngives `{}`", result.as_str());
     }
+}
+
+/// Breaks lines between words, but not within code.
+fn wrapped(text: &str) -> String {
+    let mut wrapped = String::with_capacity(text.len());
+    for line in text.lines() {
+        let (mut quoted, mut chars) = (false, 0);
+        for piece in line.split(|c| {
+            quoted ^= c == '`';
+            c == ' ' && !quoted
+        }) {
+            let more = piece.chars().count();
+            if chars > 0 && chars + 1 + more > LINE_CHARS {
+                wrapped.push('\n');
+                chars = 0;
+            } else if chars > 0 {
+                wrapped.push(' ');
+                chars += 1;
+            }
+            wrapped.push_str(piece);
+            chars += more;
+        }
+        wrapped.push('\n');
+    }
+    wrapped.truncate(wrapped.trim_end().len());
+    wrapped
 }
