@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")/../../clients"
 
-rounds=20 seconds=0.3
+rounds=60 seconds=0.1
 while [ $# -gt 0 ]; do
   case "$1" in
     --rounds) rounds="$2" ;;

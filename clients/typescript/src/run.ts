@@ -54,9 +54,10 @@ const wait = async (
   client: Client,
   of: "job" | "flow",
   params: Params,
-  { wait_timeout: seconds = defaultWait, signal, callTimeout, stopOnAbort, schema }: Given = {},
+  options: Given | null | undefined,
   first?: keyof Methods,
 ): Promise<never> => {
+  const { wait_timeout: seconds = defaultWait, signal, callTimeout, stopOnAbort, schema } = options ?? {};
   needNumbers({ wait_timeout: seconds, callTimeout });
   const check = schema && (await checker(schema));
   const begun = performance.now();
@@ -72,12 +73,12 @@ const wait = async (
       sign: `${of}_id`,
       signal,
       callTimeout: callTimeout && Math.max(0, callTimeout - passed()),
-      onSent: stopOnAbort ? () => (sent = true) : undefined,
+      onSent: () => (sent = true),
     };
+    let result;
     try {
       given.wait_timeout = slice;
-      const result: unknown = await client.call(method ?? `wait_${of}`, given, sending);
-      return (of === "job" ? typed(result as JobResult, check) : result) as never;
+      result = await client.call(method ?? `wait_${of}`, given, sending);
     } catch (error) {
       const leaves = signal?.aborted || error instanceof CallTimeout;
       if (leaves && stopOnAbort && sent) await stop(client, of, params, !first);
@@ -92,7 +93,9 @@ const wait = async (
       }
       // A server that shuts down answers each call at once.
       await pause(0.1);
+      continue;
     }
+    return (of === "job" ? typed(result as JobResult, check) : result) as never;
   }
 };
 

@@ -77,7 +77,7 @@ export class SocketClient implements Client {
         until,
         sentOn: 0,
         lost: 0,
-        heardBefore: 0,
+        heard: 0,
         size: 0,
       };
       this.#calls.set(id, call);
@@ -193,7 +193,7 @@ export class SocketClient implements Client {
       return this.#drop(call, error);
     }
     call.sentOn = this.#connection;
-    call.heardBefore = this.#heard;
+    call.heard = this.#heard;
     call.size = text.length;
     // A channel that has just ended reports this by itself.
     this.#channel?.send(text);
@@ -387,7 +387,7 @@ export class SocketClient implements Client {
     const unread = code === UNREAD ? new ProtocolError(why) : undefined;
     const again: Call[] = [];
     for (const call of sent) {
-      call.lost = this.#heard > call.heardBefore ? 1 : call.lost + 1;
+      call.lost = this.#heard > call.heard ? 1 : call.lost + 1;
       const error = unread ? givenUp(call, unread) : whyNot(call, why, call.size === largest, this.url);
       if (error) this.#drop(call, error);
       else again.push(call);

@@ -23,7 +23,7 @@ export interface Call {
   /** The number of times in a row that it was lost on a connection without a further message of the server. */
   lost: number;
   /** The number of messages that had arrived when it was sent. */
-  heardBefore: number;
+  heard: number;
   size: number;
   /** When its wait ends, by `performance.now()`; infinite if it does not wait. */
   until: number;

@@ -146,6 +146,17 @@ test.each([NaN, -1, "1s", "1", null])("a duration of %s is refused, and nothing 
   hero.close();
 });
 
+test("null as options, which programs without types give, is as none", async () => {
+  const hero = connectMemory((method) =>
+    method === "run_and_wait" ? finished(42) : { flow_id: 1, status: "finished" },
+  );
+  const none = null as unknown as undefined;
+  expect(await hero.run("1", none)).toBe(42);
+  expect(await hero.jobs.run("1", none)).toMatchObject({ value: 42 });
+  expect(await hero.flows.run({}, none)).toMatchObject({ flow_id: 1 });
+  expect(await hero.flows.wait(1, none)).toMatchObject({ flow_id: 1 });
+});
+
 test("what is no schema is refused before anything is sent", async () => {
   const sent: string[] = [];
   using hero = connectMemory((method) => (sent.push(method), finished(42)));

@@ -45,7 +45,7 @@ fn describe(text: &mut String, function: &ScriptFunction) {
     }
 }
 
-/// Breaks lines between words, but not within code.
+/// Breaks lines between words, but not within code. Descriptions are paragraphs, without lists or blocks of code.
 fn wrapped(text: &str) -> String {
     let mut wrapped = String::with_capacity(text.len());
     for line in text.lines() {
