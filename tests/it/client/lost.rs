@@ -184,6 +184,8 @@ async fn a_run_that_was_sent_and_whose_wait_ends_without_its_server_is_not_said_
 #[tokio::test(flavor = "multi_thread")]
 async fn a_subscription_goes_on_after_a_server_with_too_many_calls() {
     let (odd, url) = Odd::new().await;
+    // This server would not send a line again that was lost with its connection.
+    let (read, mut is_read) = tokio::sync::mpsc::channel::<()>(2);
     let serving = tokio::spawn(async move {
         let (mut cursors, mut subscribed) = (0, Vec::new());
         for refused in [0, 2] {
@@ -202,6 +204,7 @@ async fn a_subscription_goes_on_after_a_server_with_too_many_calls() {
             let item = json!({ "type": "line", "cursor": cursors.to_string(), "level": "info", "text": format!("line {cursors}") });
             let notice = json!({ "jsonrpc": "2.0", "method": "logs", "params": { "subscription": "s", "result": item } });
             socket.send(Message::Text(notice.to_string().into())).await.unwrap();
+            is_read.recv().await.unwrap();
             if cursors == 2 {
                 while socket.next().await.is_some_and(|message| message.is_ok()) {}
             }
@@ -215,6 +218,7 @@ async fn a_subscription_goes_on_after_a_server_with_too_many_calls() {
             Followed::Item(line) => assert_eq!(line.text, text),
             other => panic!("{other:?}"),
         }
+        read.send(()).await.unwrap();
     }
     drop((log, client));
     let subscribed: Vec<String> = serving.await.unwrap();

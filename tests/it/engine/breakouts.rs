@@ -13,6 +13,7 @@ use hero::process::confine::{JobRights, JobUser, Profile};
 use super::confinement::{ENGINE, run_with};
 use super::held::against_a_neighbour_in;
 use super::{Bench, exists, job, settings};
+use crate::support::until;
 
 pub(super) const PERL: &str = "/usr/bin/perl";
 
@@ -328,7 +329,11 @@ async fn jobs_whose_files_are_closed_to_others_run_as_root_and_it_is_said() {
     bench.text(capabilities).await;
     assert_eq!(bench.log.texts(), ["0000000000000000", "0000000000000000", "0"]);
     let required = EngineSettings { confined: true, ..settings };
-    let error = Child::start(&bench.spawner, &required).await.unwrap_err().to_string();
+    let error = until("an answer of the engine, which is slow beside other tests", || async {
+        let error = Child::start(&bench.spawner, &required).await.unwrap_err().to_string();
+        (!error.contains("was not ready within")).then_some(error)
+    })
+    .await;
     assert!(error.contains("setuid") && error.contains("is closed to other users"), "{error}");
 
     std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).unwrap();
