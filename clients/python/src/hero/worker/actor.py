@@ -73,7 +73,6 @@ class Worker:
         self._tasks = Tasks()
         self._runs: dict[str, tuple[Run, asyncio.Task[None]]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._ending = False
         places = [f":group:{group}:inst:{instance}", f":group:{group}", ""]
         self._queues = [f"hero:q:work:type:{script_type}{place}{prio}" for prio in (":prio:0", "", ":prio:2") for place in places]
 
@@ -112,9 +111,9 @@ class Worker:
             self._loop.call_soon_threadsafe(self._told)
 
     def _told(self) -> None:
-        if self._ending:
+        if self._ending.is_set():
             self._at_once.set()
-        self._ending = True
+        self._ending.set()
         self._wake.set()
 
     async def serve(self, *, signals: bool = False) -> None:
@@ -123,7 +122,7 @@ class Worker:
             what = 'register functions with @worker.task("name"), or one for all scripts with @worker.script, before it runs'
             raise errors.Error(f"the worker {self.actor} has no tasks: {what}")
         self._loop = asyncio.get_running_loop()
-        self._wake, self._at_once, self._ending = asyncio.Event(), asyncio.Event(), False
+        self._wake, self._ending, self._at_once, self._drains = (asyncio.Event() for _ in range(4))
         store = Store(self._address, self.context_id, self.owner, self.actor)
         try:
             await store.greet()
@@ -136,10 +135,10 @@ class Worker:
         beside = [asyncio.create_task(self._present(store)), asyncio.create_task(self._listen(store))]
         try:
             await self._take(store)
-            # A Redis that does not answer delays neither the end of jobs nor its own for long.
-            beside.append(last := asyncio.create_task(self._heartbeat(store)))
             await self._drain()
-            await asyncio.wait({last}, timeout=OBEYING)
+            # A Redis that does not answer delays the end only briefly.
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._drains.wait(), OBEYING)
         finally:
             left = {*beside, *(task for _, task in self._runs.values())}
             for _ in range(5):
@@ -163,7 +162,7 @@ class Worker:
     async def _take(self, store: Store) -> None:
         """Claims jobs while there is room, until it is stopped."""
         failures = 0
-        while not self._ending:
+        while not self._ending.is_set():
             self._wake.clear()
             if len(self._runs) + self._tasks.stuck < self.concurrency:
                 try:
@@ -214,15 +213,27 @@ class Worker:
             await asyncio.wait_for(self._wake.wait(), seconds)
 
     async def _present(self, store: Store) -> None:
-        """Sends heartbeats, so that the actor is listed and the server accepts jobs of its type."""
-        while True:
-            await self._heartbeat(store)
-            await asyncio.sleep(PRESENCE)
+        """Sends heartbeats, so that the actor is listed and the server accepts jobs of its type.
 
-    async def _heartbeat(self, store: Store) -> None:
-        said = {"pid": os.getpid(), "hostname": socket.gethostname(), "capabilities": self._tasks.names[:SHOWN], "draining": self._ending}
-        with contextlib.suppress(*UNREACHED):
-            await store.present(json.dumps(said))
+        Only this task sends them, one after the other, so none overtakes the first that says that the worker drains.
+        """
+        failures = 0
+        while True:
+            draining = self._ending.is_set()
+            said = {"pid": os.getpid(), "hostname": socket.gethostname(), "capabilities": self._tasks.names[:SHOWN], "draining": draining}
+            try:
+                await store.present(json.dumps(said))
+                failures = 0
+            except UNREACHED:
+                failures += 1
+            if draining and failures == 0:
+                self._drains.set()
+            seconds = min(pause(failures), PRESENCE) if failures else PRESENCE
+            if draining:
+                await asyncio.sleep(seconds)
+            else:
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._ending.wait(), seconds)
 
     async def _listen(self, store: Store) -> None:
         """Receives notifications of new jobs and of stop requests.
