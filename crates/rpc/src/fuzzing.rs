@@ -16,16 +16,16 @@ use tokio_util::task::TaskTracker;
 
 use super::effect::Effect;
 use super::error::{Code, Error};
+use super::jsonrpc;
 use super::limits::Limits;
 use super::memory::RequestReservation;
-use super::message;
 use super::method::{Example, Method};
 use super::middleware::{Middleware, Rules, middleware};
 use super::table::Table;
 use crate::connection::addresses::Addresses;
 use crate::connection::anonymous::TrackedConnection;
-use crate::message::entry::OverHttp;
-use crate::message::request_id::LONGEST_ID;
+use crate::jsonrpc::entry::OverHttp;
+use crate::jsonrpc::request_id::LONGEST_ID;
 use crate::openrpc::document::OpenRpcDocument;
 use crate::session::access::Access;
 use crate::session::auth::{Permission, Session};
@@ -126,7 +126,7 @@ fn answer(bytes: &[u8], over_http: bool) -> Option<String> {
     if over_http {
         extensions.insert(OverHttp);
     }
-    runtime.block_on(async { message::answer(middleware, bytes, &extensions, limits.batch).await.map(|reply| reply.json.get().to_owned()) })
+    runtime.block_on(async { jsonrpc::answer(middleware, bytes, &extensions, limits.batch).await.map(|reply| reply.json.get().to_owned()) })
 }
 
 #[derive(Deserialize)]

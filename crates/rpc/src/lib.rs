@@ -11,9 +11,9 @@ mod error;
 pub mod fuzzing;
 mod gzip_text;
 mod http;
+mod jsonrpc;
 mod limits;
 mod memory;
-mod message;
 mod method;
 pub mod methods;
 mod middleware;
@@ -21,8 +21,8 @@ mod openrpc;
 mod params;
 mod server;
 mod session;
-mod socket;
 mod table;
+mod websocket;
 
 use std::sync::LazyLock;
 
@@ -31,10 +31,10 @@ pub use effect::Effect;
 pub use error::Error;
 pub use hero_model::api::Code;
 pub use http::{Assistants, Visit};
+#[doc(hidden)]
+pub use jsonrpc::request_id::LONGEST_ID;
 pub use limits::Limits;
 pub use memory::{BatchAnswers, Size};
-#[doc(hidden)]
-pub use message::request_id::LONGEST_ID;
 pub use method::{Example, Items, Kind, Method, Subscription, Within};
 pub use params::FromParameters;
 #[doc(hidden)]

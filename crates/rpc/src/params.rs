@@ -12,7 +12,7 @@ pub(crate) use self::error::ParamsError;
 use self::error::listed;
 use self::located::Located;
 use super::error::Error;
-use crate::message::key::Key;
+use crate::jsonrpc::key::Key;
 use hero_model::{Beyond, plain_zeros};
 
 mod error;

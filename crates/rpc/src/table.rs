@@ -19,7 +19,7 @@ use super::memory::{BatchAnswers, Size};
 use super::method::{Kind, Method, Subscription, Within};
 use super::openrpc::{self, Describer};
 use super::params;
-use crate::message::entry::{Notified, Secret};
+use crate::jsonrpc::entry::{Notified, Secret};
 use crate::openrpc::document::OpenRpcDocument;
 use crate::session::access::Access;
 use crate::session::act::{self, Act};

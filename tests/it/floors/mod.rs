@@ -24,7 +24,7 @@ const APART: [(&str, &str); 8] = [
     ("crates/jobs/src/log_file", "crate::dispatch"),
     ("crates/layouts/src/conveyor/", "crate::rhailib"),
     ("crates/layouts/src/rhailib/", "crate::conveyor"),
-    ("crates/rpc/src/middleware/", "socket::"),
+    ("crates/rpc/src/middleware/", "websocket::"),
     ("crates/rpc/src/session/", "openrpc"),
 ];
 /// At this length a file is split.

@@ -21,17 +21,17 @@ use tower::Service;
 use super::gzip::{Gzip, takes_gzip};
 use super::streams::Streams;
 use crate::error::{Code, Error};
+use crate::jsonrpc;
+use crate::jsonrpc::entry::{OverHttp, Reply};
+use crate::jsonrpc::oversize::{IdReader, request_too_large};
 use crate::limits::Limits;
 use crate::memory::{Arrival, Connection, RequestReservation};
-use crate::message;
-use crate::message::entry::{OverHttp, Reply};
-use crate::message::oversize::{IdReader, request_too_large};
 use crate::middleware::{Middleware, Rules, middleware};
 use crate::session::access::Access;
 use crate::session::auth::{Principal, Session};
 use crate::session::logins::Logins;
-use crate::socket::Sockets;
 use crate::table::caller::Caller;
+use crate::websocket::Sockets;
 use hero_access as access;
 
 /// A body that is too large is read up to this multiple of the limit.
@@ -174,7 +174,7 @@ impl Endpoint {
         extensions.insert(OverHttp);
         let reservation = Arc::new(reservation);
         extensions.insert(Arc::downgrade(&reservation));
-        let mut answer = message::answer(&self.middleware, &body, &extensions, self.batch_limit);
+        let mut answer = jsonrpc::answer(&self.middleware, &body, &extensions, self.batch_limit);
         drop(body);
         let in_time = timeout(self.time_limit, &mut answer).await;
         // A call that takes longer has dropped its parameters and waits for a job, or it waits for room and has its own reservation.

@@ -18,8 +18,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::error::{Code, Error};
+use crate::jsonrpc::entry::Entry;
 use crate::limits::Limits;
-use crate::message::entry::Entry;
 use crate::middleware::{Rules, middleware};
 use crate::session::auth::{OpenRequest, Session};
 use crate::table::caller::Caller;

@@ -9,8 +9,8 @@ use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use super::{Answer, Error, Rules, refuse};
+use crate::jsonrpc::entry::{Counted, Notified};
 use crate::memory::{AnswerReservations, BatchAnswers, Connection, RequestReservation, Size};
-use crate::message::entry::{Counted, Notified};
 use crate::session::auth::Session;
 
 /// Makes calls wait until there is room for their answers, and counts the answers.

@@ -6,7 +6,7 @@ use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 
 use super::{Answer, Error, Rules, refuse};
-use crate::message::entry::{LoggedOut, Notified, OverHttp, PendingAnswer};
+use crate::jsonrpc::entry::{LoggedOut, Notified, OverHttp, PendingAnswer};
 use crate::method::Kind;
 use crate::session::act;
 use crate::session::auth::{Principal, Session};

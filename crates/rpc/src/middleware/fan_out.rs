@@ -12,9 +12,9 @@ use jsonrpsee::types::error::reject_too_big_batch_response;
 use serde_json::value::RawValue;
 
 use super::{Answer, Error, Rules, refuse};
+use crate::jsonrpc::entry::{Entry, Notified, Reply, invalid};
+use crate::jsonrpc::request_id::NumberId;
 use crate::memory::{BatchAnswers, BatchExcess, RequestReservation};
-use crate::message::entry::{Entry, Notified, Reply, invalid};
-use crate::message::request_id::NumberId;
 use crate::method::Kind;
 use crate::session::auth::Session;
 

@@ -6,8 +6,8 @@ use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 
 use super::{Answer, Error, Rules, refuse};
-use crate::message::entry::{Notified, OverHttp};
-use crate::message::request_id::NumberId;
+use crate::jsonrpc::entry::{Notified, OverHttp};
+use crate::jsonrpc::request_id::NumberId;
 use crate::method::Kind;
 use crate::table::caller::Caller;
 

@@ -8,8 +8,8 @@ use jsonrpsee::server::middleware::rpc::Request;
 
 use super::{Answer, Error, Rules, refuse};
 use crate::connection::addresses::Permit;
+use crate::jsonrpc::entry::Notified;
 use crate::limits::Limits;
-use crate::message::entry::Notified;
 use crate::session::access::Access;
 use crate::session::auth::{AddressCalls, AddressWaiting, Session, SessionCalls};
 

@@ -23,12 +23,12 @@ use tokio::sync::{Semaphore, broadcast, mpsc};
 use tokio_util::task::TaskTracker;
 
 use super::error::Error;
+use super::jsonrpc;
 use super::limits::Limits;
 use super::memory::{Connection, RequestReservation};
-use super::message;
 use super::middleware::{Middleware, Rules, middleware};
-use crate::message::entry::{PendingAnswer, Reply};
-use crate::message::oversize::request_too_large;
+use crate::jsonrpc::entry::{PendingAnswer, Reply};
+use crate::jsonrpc::oversize::request_too_large;
 use crate::session::auth::Session;
 use crate::table::caller::Caller;
 use frame::{Bounds, Frames, Incoming, SocketError};
@@ -242,7 +242,7 @@ impl Socket<'_> {
         let heard = Arc::new(PendingAnswer::new(self.heard.token()));
         extensions.insert(Arc::clone(&heard));
         async move {
-            let answer = message::answer(&middleware, &message, &extensions, batch);
+            let answer = jsonrpc::answer(&middleware, &message, &extensions, batch);
             drop(message);
             let reply = tokio::select! {
                 () = sink.closed() => return,

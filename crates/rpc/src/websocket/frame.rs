@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
 
+use crate::jsonrpc::oversize::IdReader;
 use crate::memory::{Arrival, Connection, RequestReservation};
-use crate::message::oversize::IdReader;
 
 /// The opcode of a continuation of a message (RFC 6455, 5.2).
 const CONTINUATION: u8 = 0;
