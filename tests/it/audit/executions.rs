@@ -73,8 +73,10 @@ async fn attempts_that_crash_are_records_one_each() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_requeued_job_is_recorded() {
     let (ground, audit, house) = hired_with(|settings| settings.grace = Duration::from_millis(50)).await;
-    let id = house.start(spec("loop {}")).await;
-    house.is(&id, hero::model::Status::Started).await;
+    let id = house.start(spec("job::progress(1); loop {}")).await;
+    // A job that is requeued before its actor has it has not been tried.
+    let reports = async || house.dispatcher.jobs().job(CONTEXT, &id).await.ok()?.progress;
+    until("it runs", reports).await;
     house.close().await;
     audit.written().await;
     let entry = ground.entries().into_iter().rfind(|entry| entry.what == "execute").unwrap();
