@@ -7,7 +7,7 @@ use hero_service::Service;
 use hero_store as store;
 
 /// Interval at which a server checks whether another one has changed identities, tokens or rights.
-const CHECK_INTERVAL: Duration = Duration::from_millis(200);
+const CHECK_INTERVAL: Duration = Duration::from_millis(300);
 
 /// Pause before contexts that did not answer are asked again.
 const RETRY_DELAY: Duration = Duration::from_secs(1);

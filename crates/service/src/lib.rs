@@ -20,6 +20,11 @@ pub trait Service: Send + 'static {
 
     /// Does one bounded round and returns the pause before the next. Without a pause the next one follows at once.
     fn tick(&mut self) -> impl Future<Output = Result<Duration, Self::Error>> + Send;
+
+    /// Returns when there is something to do before the pause ends. `run` may drop it and call it again.
+    fn due_early(&mut self) -> impl Future<Output = ()> + Send {
+        std::future::pending()
+    }
 }
 
 /// The pause after a round that failed.
@@ -58,6 +63,7 @@ async fn repeat<S: Service>(mut service: S, shutdown: CancellationToken, after_e
         }
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
+            () = service.due_early(), if !failing => {}
             () = shutdown.cancelled() => return,
         }
     }
@@ -96,6 +102,20 @@ mod tests {
                 Ok(ENDLESS_PAUSE)
             })
         }
+    }
+
+    /// Rounds with a long pause that is not needed.
+    struct Early(Listed);
+
+    impl Service for Early {
+        type Error = &'static str;
+        const NAME: &'static str = "having more to do";
+
+        fn tick(&mut self) -> impl Future<Output = Result<Duration, &'static str>> {
+            self.0.tick()
+        }
+
+        async fn due_early(&mut self) {}
     }
 
     /// Runs the rounds with this pause after an error, and returns when each began.
@@ -170,6 +190,16 @@ mod tests {
         shutdown.cancel();
         running.await.unwrap();
         assert!(dropped.load(Ordering::Relaxed));
+    }
+
+    #[tokio::test]
+    async fn what_is_due_early_ends_a_pause_but_not_that_after_an_error() {
+        let _alone = LOGS.lock().await;
+        let (shutdown, at) = (CancellationToken::new(), Arc::default());
+        let rounds = [Ok(ENDLESS_PAUSE), Err("fails"), Ok(ENDLESS_PAUSE)].into();
+        run(Early(Listed { rounds, shutdown: shutdown.clone(), at: Arc::clone(&at) }), shutdown).await;
+        let [_, failed, again, _] = at.lock().unwrap()[..] else { panic!("{at:?}") };
+        assert!(again - failed >= AFTER_ERROR);
     }
 
     #[tokio::test]

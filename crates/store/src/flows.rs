@@ -105,7 +105,8 @@ impl Flows<'_> {
         let key = self.0.keys.flows();
         let mut range = redis::cmd("ZRANGE");
         range.arg(&key).arg(before.beyond()).arg("-inf").arg("BYSCORE").arg("REV").arg("LIMIT").arg(0).arg(limit).arg("WITHSCORES");
-        let (ids, next) = self.listed(&key, &range, limit).await?;
+        let (listed, next) = self.listed(&key, &range, limit).await?;
+        let ids: Vec<FlowId> = listed.into_iter().map(|(id, _)| id).collect();
         let (mut flows, mut gone) = (Vec::new(), Vec::new());
         for (id, fields) in ids.iter().zip(self.heads(&ids).await?) {
             match summary(*id, &fields) {
@@ -118,12 +119,16 @@ impl Flows<'_> {
         Ok((flows, gone, next))
     }
 
-    /// Returns flows whose jobs need processing and that no server has taken.
-    pub async fn to_do(self, limit: usize) -> Result<Vec<FlowId>, Error> {
+    /// Returns flows whose jobs need processing and that no server has taken. Also returns the time at which the next one does, if it is
+    /// known.
+    pub async fn to_do(self, limit: usize) -> Result<(Vec<FlowId>, Option<Timestamp>), Error> {
         let key = self.0.keys.flows_to_do();
-        let mut range = redis::cmd("ZRANGE");
-        range.arg(&key).arg("-inf").arg(self.0.clock.now().as_millis()).arg("BYSCORE").arg("LIMIT").arg(0).arg(limit).arg("WITHSCORES");
-        Ok(self.listed(&key, &range, limit).await?.0)
+        let (mut range, now) = (redis::cmd("ZRANGE"), self.0.clock.now());
+        range.arg(&key).arg(0).arg(limit.saturating_sub(1)).arg("WITHSCORES");
+        let (flows, _) = self.listed(&key, &range, limit).await?;
+        let time = |(_, at): &(FlowId, Score)| Timestamp::from_millis(at.0 as i64);
+        let due = flows.iter().take_while(|flow| time(flow) <= now).count();
+        Ok((flows[..due].iter().map(|(id, _)| *id).collect(), flows.get(due).map(time)))
     }
 
     /// Schedules flows soon whose time seems too far ahead. The clock of Redis was set back since, because no flow waits that long.
@@ -153,10 +158,10 @@ impl Flows<'_> {
 
     /// Returns the flows of a list, and the place of the last entry if there were as many as requested. Entries of other programs that are
     /// no numbers are removed.
-    async fn listed(self, key: &str, range: &Cmd, limit: usize) -> Result<(Vec<FlowId>, Option<Score>), Error> {
+    async fn listed(self, key: &str, range: &Cmd, limit: usize) -> Result<(Vec<(FlowId, Score)>, Option<Score>), Error> {
         let members: Vec<(Vec<u8>, f64)> = self.0.commands.call(range).await?;
         let number = |member: &[u8]| std::str::from_utf8(member).ok()?.parse().ok();
-        let ids: Vec<FlowId> = members.iter().filter_map(|(member, _)| number(member)).collect();
+        let ids = members.iter().filter_map(|(member, score)| Some((number(member)?, Score(*score)))).collect();
         let strange: Vec<&[u8]> = members.iter().map(|(member, _)| member.as_slice()).filter(|member| number(member).is_none()).collect();
         if !strange.is_empty() {
             self.0.commands.call::<u64>(redis::cmd("ZREM").arg(key).arg(strange)).await?;

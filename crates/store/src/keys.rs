@@ -309,6 +309,11 @@ impl Keys {
         format!("hero:bell:{}:{script_type}", self.context)
     }
 
+    /// The channel that announces what is due soon.
+    pub fn alarm(&self) -> String {
+        format!("hero:alarm:{}", self.context)
+    }
+
     /// The prefix of all reply channels; a server's id follows.
     pub fn inbox_prefix() -> &'static str {
         "hero:inbox:"

@@ -77,6 +77,7 @@ pub use messages::lists::MessageNames;
 pub use messages::mailboxes::Mailboxes;
 pub use messages::{AwayJob, StoredMessage};
 pub use network::endpoint::Endpoint;
+pub use news::alarm::Awaited;
 pub use news::events::{Changes, Moment, is_cursor};
 pub use news::inbox::{Audience, Inbox, Waiter};
 pub use news::subscriber::Subscriber;
@@ -151,6 +152,7 @@ struct Inner {
     fetches: Link,
     inbox: Arc<Inbox>,
     wake_ups: WakeUps,
+    alarms: news::alarm::Alarms,
     direct_starts: DirectStarts,
     surveys: actors::survey::Surveys,
     logged_keys: health::spoilt::LoggedKeys,
@@ -235,6 +237,7 @@ impl Store {
             commands,
             inbox: Arc::default(),
             wake_ups: WakeUps::default(),
+            alarms: news::alarm::Alarms::default(),
             direct_starts: DirectStarts::default(),
             surveys: actors::survey::Surveys::default(),
             logged_keys: health::spoilt::LoggedKeys::default(),

@@ -37,6 +37,7 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.group(ARGV[4])".to_owned(), keys.group(&id)),
             ("keys.lines(ARGV[4])".to_owned(), keys.lines(&id)),
             ("keys.wake_up('sal')".to_owned(), keys.wake_up(&sal)),
+            ("keys.alarm()".to_owned(), keys.alarm()),
             ("keys.inbox(ARGV[5])".to_owned(), format!("{}{server}", Keys::inbox_prefix())),
             ("keys.scheduled".to_owned(), keys.scheduled()),
             ("keys.leases".to_owned(), keys.leases()),

@@ -1,5 +1,6 @@
 //! The functions, called one by one.
 
+mod alarms;
 mod clock_step;
 mod cluster;
 mod counters;

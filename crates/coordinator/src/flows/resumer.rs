@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use super::drive;
 use hero_model::FlowId;
 use hero_service::Service;
-use hero_store::{Error, FlowAction, Score, Store};
+use hero_store::{Awaited, Error, FlowAction, Score, Store};
 
 /// Continues operations on the jobs of flows whose callers are gone, and stops flows whose first job failed.
 pub struct Resumer {
@@ -19,8 +19,8 @@ pub struct Resumer {
 
 /// Maximum number of flows in a round.
 const FLOWS_PER_ROUND: usize = 16;
-/// Maximum time until the other jobs of a failed flow are stopped.
-const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// Minimum pause before the next flow needs processing.
+const MIN_PAUSE: Duration = Duration::from_millis(10);
 /// Pause before a flow that could not be continued is tried again. Others do not wait for it.
 const RETRY_DELAY: Duration = Duration::from_secs(10);
 /// Maximum number of remembered flows that were logged.
@@ -72,7 +72,7 @@ impl Service for Resumer {
     const NAME: &'static str = "continuing flow operations";
 
     async fn tick(&mut self) -> Result<Duration, super::Error> {
-        let flows = self.store.flows().to_do(FLOWS_PER_ROUND).await?;
+        let (flows, next) = self.store.flows().to_do(FLOWS_PER_ROUND).await?;
         for flow in &flows {
             self.go_on(*flow).await?;
         }
@@ -83,6 +83,11 @@ impl Service for Resumer {
         if self.walked_at.elapsed() >= WALK_INTERVAL_AND_SIZE.0 {
             self.walk().await?;
         }
-        Ok(if flows.len() == FLOWS_PER_ROUND { Duration::ZERO } else { POLL_INTERVAL })
+        let until_next = next.map_or(Awaited::POLL_INTERVAL, |next| next.since(self.store.clock().now()));
+        Ok(if flows.len() == FLOWS_PER_ROUND { Duration::ZERO } else { until_next.clamp(MIN_PAUSE, Awaited::POLL_INTERVAL) })
+    }
+
+    async fn due_early(&mut self) {
+        self.store.comes_due(Awaited::Flows).await;
     }
 }

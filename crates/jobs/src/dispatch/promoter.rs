@@ -1,29 +1,25 @@
 use std::time::{Duration, Instant};
 
 use hero_service::Service;
-use hero_store::{Error, Store};
+use hero_store::{Awaited, Error, Store};
 
 /// Moves due jobs to their queues.
 pub struct Promoter {
     store: Store,
-    /// The start of the last round. The start counts, because Redis may have stalled during the round.
-    looked: Option<Instant>,
+    /// The end of the last pause, or the start of a round that failed. The pause counts from the start of its round,
+    /// because Redis may have stalled during the round.
+    planned: Option<Instant>,
 }
 
 /// Maximum number of jobs that one call promotes.
 const JOBS_PER_CALL: usize = 128;
-/// Maximum delay of a due job.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Maximum delay of a due job if nothing was scheduled before.
-const IDLE_POLL_INTERVAL: Duration = Duration::from_millis(200);
-
-/// A longer time between two rounds means that something stalled.
+/// A round that is later than this means that something stalled.
 const STALL_AFTER: Duration = Duration::from_secs(1);
 
 impl Promoter {
     /// Creates a promoter for one context.
     pub fn new(store: Store) -> Self {
-        Self { store, looked: None }
+        Self { store, planned: None }
     }
 }
 
@@ -33,13 +29,20 @@ impl Service for Promoter {
     const NAME: &'static str = "queueing jobs that are due";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        let before = self.looked.replace(Instant::now());
-        let promoted = self.store.jobs().promote_after(JOBS_PER_CALL, before.is_none_or(|before| before.elapsed() >= STALL_AFTER)).await?;
-        Ok(match promoted.next_due {
+        let now = Instant::now();
+        let planned = self.planned.replace(now);
+        let promoted =
+            self.store.jobs().promote_after(JOBS_PER_CALL, planned.is_none_or(|planned| planned.elapsed() >= STALL_AFTER)).await?;
+        let pause = match promoted.next_due {
             _ if promoted.handled >= JOBS_PER_CALL => Duration::ZERO,
-            // An earlier job may be added meanwhile, so the pause is short even if the next one is far away.
-            Some(due) => due.since(self.store.clock().now()).clamp(Duration::from_millis(1), POLL_INTERVAL),
-            None => IDLE_POLL_INTERVAL,
-        })
+            Some(due) => due.since(self.store.clock().now()).clamp(Duration::from_millis(1), Awaited::POLL_INTERVAL),
+            None => Awaited::POLL_INTERVAL,
+        };
+        self.planned = Some(now + pause);
+        Ok(pause)
+    }
+
+    async fn due_early(&mut self) {
+        self.store.comes_due(Awaited::Jobs).await;
     }
 }

@@ -12,7 +12,7 @@ pub struct Releaser {
 const RELATIVES_PER_CALL: usize = 48;
 /// Maximum delay for jobs that ended in another process, or whose process died. Jobs that end in this process are
 /// released at once.
-const POLL_INTERVAL: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Releaser {
     /// Creates a releaser for one context.
@@ -27,9 +27,11 @@ impl Service for Releaser {
     const NAME: &'static str = "releasing jobs whose prerequisites have ended";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        if !self.store.jobs().release_relatives(RELATIVES_PER_CALL).await? {
-            self.store.jobs().ended_with_relatives(POLL_INTERVAL).await;
-        }
-        Ok(Duration::ZERO)
+        let has_more = self.store.jobs().release_relatives(RELATIVES_PER_CALL).await?;
+        Ok(if has_more { Duration::ZERO } else { POLL_INTERVAL })
+    }
+
+    async fn due_early(&mut self) {
+        self.store.jobs().ended_with_relatives().await;
     }
 }

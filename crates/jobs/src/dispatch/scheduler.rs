@@ -12,7 +12,7 @@ use hero_audit::{Audit, Outcome, Record, Who};
 use hero_model::api::Code;
 use hero_model::{JobId, JobSpec, Overlap, ScheduleId, ScheduleSpec, Standing, Timestamp};
 use hero_service::Service;
-use hero_store::{Created, Error, Firing, JobView, NewJob, NotFired, Store, StoredSchedule};
+use hero_store::{Awaited, Created, Error, Firing, JobView, NewJob, NotFired, Store, StoredSchedule};
 
 /// Creates the jobs of due schedules.
 ///
@@ -29,6 +29,8 @@ pub struct Scheduler {
     looked: Option<(Timestamp, Timestamp)>,
     /// Whether a call to Redis has failed since then.
     failed: bool,
+    /// Whether this pause is for schedules that could not be served.
+    retries: bool,
     /// The audit log for fired occurrences.
     audit: Audit,
     /// Tells which callers were deleted, and which may create jobs.
@@ -41,8 +43,6 @@ pub struct Scheduler {
 const SCHEDULES_PER_ROUND: usize = 64;
 /// Maximum number of schedules that are served at the same time.
 const MAX_CONCURRENT_SCHEDULES: usize = 32;
-/// Maximum delay of an occurrence.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// A server that has not checked for occurrences for this long was away: its process was stopped, or Redis was nearly
 /// full.
 const MAX_CHECK_GAP: Duration = Duration::from_secs(15);
@@ -57,7 +57,7 @@ impl Scheduler {
     /// Creates a scheduler for one context.
     pub fn new(store: Store) -> Self {
         let (pressure, unreadable, audit, callers, refused) = Default::default();
-        Self { store, pressure, stuck: 0, unreadable, looked: None, failed: false, audit, callers, refused }
+        Self { store, pressure, stuck: 0, unreadable, looked: None, failed: false, retries: false, audit, callers, refused }
     }
 
     /// Returns the scheduler with a memory limit: it creates no jobs while Redis is nearly full.
@@ -225,7 +225,7 @@ impl Service for Scheduler {
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         if !self.pressure.admits_jobs() {
-            return Ok(POLL_INTERVAL);
+            return Ok(Awaited::POLL_INTERVAL);
         }
         let began = self.store.clock().now();
         let (due, next) = self.store.schedules().due(self.stuck, SCHEDULES_PER_ROUND).await.inspect_err(|_| self.failed = true)?;
@@ -249,6 +249,7 @@ impl Service for Scheduler {
         self.looked = Some((here_since, self.store.clock().now()));
         let full = due.len() >= SCHEDULES_PER_ROUND;
         stuck += std::mem::take(&mut self.stuck);
+        self.retries = !full && stuck > unreadable;
         match failure {
             Some(error) => Err(error),
             None if full => {
@@ -256,15 +257,22 @@ impl Service for Scheduler {
                 self.stuck = stuck;
                 Ok(Duration::ZERO)
             }
-            None if stuck > unreadable => Ok(RETRY_DELAY),
+            None if self.retries => Ok(RETRY_DELAY),
             None => Ok(pause(next, self.store.clock().now())),
         }
     }
+
+    async fn due_early(&mut self) {
+        if self.retries {
+            std::future::pending::<()>().await;
+        }
+        self.store.comes_due(Awaited::Occurrences).await;
+    }
 }
 
-/// Returns the pause until the next round. It is short, because an earlier occurrence may be added meanwhile.
+/// Returns the pause until the next round.
 fn pause(next: Option<Timestamp>, now: Timestamp) -> Duration {
-    next.map_or(POLL_INTERVAL, |next| next.since(now).clamp(Duration::from_millis(1), POLL_INTERVAL))
+    next.map_or(Awaited::POLL_INTERVAL, |next| next.since(now).clamp(Duration::from_millis(1), Awaited::POLL_INTERVAL))
 }
 
 fn count(store: &Store, what: &str, by: u64) {

@@ -62,7 +62,10 @@ function flows.read(number)
 end
 
 -- Makes the servers look at a flow after a time, ms.
-function flows.look_at(number, ms) insist('ZADD', keys.flows_to_do, request.digits_in(ms), number) end
+function flows.look_at(number, ms)
+  insist('ZADD', keys.flows_to_do, request.digits_in(ms), number)
+  news.due('flows', request.now + ms)
+end
 
 -- True if a flow has ended.
 function flows.is_over(status) return status == 'finished' or status == 'error' end

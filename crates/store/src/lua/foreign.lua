@@ -1,5 +1,5 @@
 -- Jobs that foreign programs wrote, put into queues, or ran.
-local try, insist = commands.try, commands.insist
+local try = commands.try
 local foreign = {}
 
 -- The number of relations that are followed to see whether a foreign job would wait for itself.
@@ -202,7 +202,7 @@ function foreign.settle(id, status)
   local text, failures = job.error or '', (tonumber(job.failures) or 0) + 1
   local kind = text == 'timeout' and 'timeout' or (text == 'stopped' or text == 'stopped_by_request') and 'stopped' or 'script'
   if kind ~= 'stopped' and not job.stop_requested_at and failures <= values.retries(job.retries) then
-    insist('ZADD', keys.scheduled, request.now + foreign.backoff(job.retry_backoff, failures, chance_of(id, failures)), id)
+    news.schedule(id, request.now + foreign.backoff(job.retry_backoff, failures, chance_of(id, failures)))
     redis.call('HSET', key, 'status', 'scheduled', 'attempt', attempt, 'lease', '', 'failures', failures, 'error_kind', kind,
       'updated_at', request.now_text)
     attempts.keep(id, attempt, 'error')

@@ -10,6 +10,8 @@ jobs.CRASHES, jobs.REPLY_SECONDS, jobs.CONTROL_SECONDS, jobs.IDEMPOTENCY_SECONDS
 jobs.GRACE_SECONDS, jobs.DEFAULT_TIMEOUT_SECONDS = 30, 60
 -- The time for which an id waits for its hash, which may come later, ms.
 jobs.HASH_MILLIS = 5000
+-- The time until the next check while a hash is missing, ms.
+jobs.NEXT_LOOK = 200
 -- The script type of a job that names none.
 jobs.DEFAULT_TYPE = 'osis'
 

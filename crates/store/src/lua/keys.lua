@@ -123,6 +123,8 @@ function keys.held(group) return keys.prefix .. 'hero:staged:' .. group .. ':hel
 
 function keys.wake_up(script_type) return 'hero:bell:' .. keys.context .. ':' .. script_type end
 
+function keys.alarm() return 'hero:alarm:' .. keys.context end
+
 function keys.inbox(server) return 'hero:inbox:' .. server end
 
 -- A list of the jobs that wait for a job: 'dependents', 'children' or 'onComplete'; or the set of its children that may

@@ -58,6 +58,23 @@ function news.woken(queue, script_type)
   redis.call('PUBLISH', keys.wake_up(script_type), request.server)
 end
 
+-- Servers poll what is due each second, so only what is due earlier is announced, ms. A poll may be late.
+local SOON = 1200
+
+-- Announces what is due at a time, ms, if that is before the next poll: 'jobs', 'occurrences' or 'flows'. Each call
+-- announces the earliest time of each kind, unless a later one came before it.
+function news.due(kind, at)
+  if at >= request.now + SOON or (request.announced[kind] or math.huge) <= at then return end
+  request.announced[kind] = at
+  redis.call('PUBLISH', keys.alarm(), kind .. ' ' .. values.digits(at))
+end
+
+-- Lets a job wait for a time, ms.
+function news.schedule(id, at)
+  insist('ZADD', keys.scheduled, at, id)
+  news.due('jobs', at)
+end
+
 -- Notes which servers wait for a job that ended in this call.
 function news.notify(origin, id)
   -- Usually only this server, or nobody.

@@ -17,6 +17,8 @@ local request = {
   -- Counters by script type, servers with waiters for jobs that ended and those jobs, jobs this server waits for
   -- itself: `news` reports them.
   counters = {}, notices = {}, own = {},
+  -- The earliest time, ms, that this call has announced of each kind.
+  announced = {},
   -- Script types that have work again, each once; the queues that this call reads after that, and whether work came to one of these.
   types = {}, types_seen = {}, read_now = {}, came_to_read = false,
   -- Whether a script type is native only, as far as this call has asked.
@@ -166,6 +168,7 @@ function request.enter(names, argv)
   request.counters, request.notices, request.own = empty(request.counters), empty(request.notices), empty(request.own)
   request.types, request.types_seen, request.native_only = empty(request.types), empty(request.types_seen), empty(request.native_only)
   request.read_now, request.came_to_read = empty(request.read_now), false
+  request.announced = empty(request.announced)
   request.releases, request.has_events, request.of_flows = 0, false, 0
   return nil
 end

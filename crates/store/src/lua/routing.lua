@@ -48,7 +48,7 @@ function routing.begin(id, attempt, script_type, queue, due, open)
   if due and due > request.now then
     status = 'scheduled'
     redis.call('HSET', key, 'status', status, 'updated_at', request.now_text)
-    insist('ZADD', keys.scheduled, due, id)
+    news.schedule(id, due)
   else
     try('ZREM', keys.scheduled, id)
     if open > 0 then

@@ -26,6 +26,7 @@ function schedules.move_on(occurrence)
     try('HSET', key, 'ended_at', request.now_text)
   end
   insist('ZADD', keys.schedules, following, occurrence.id)
+  if occurrence.following ~= '-' then news.due('occurrences', tonumber(following)) end
   if occurrence.missed > 0 then commands.increase(key, 'missed', occurrence.missed) end
 end
 

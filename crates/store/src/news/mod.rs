@@ -1,5 +1,6 @@
 //! What happened, told to those who follow or wait.
 
+pub(crate) mod alarm;
 pub(crate) mod events;
 pub(crate) mod inbox;
 pub(crate) mod registry;

@@ -13,7 +13,7 @@ use hero_service::Service;
 /// The interval at which the connection is checked. It is quiet most of the time, and so is a broken one.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Listens to the hints of other servers: jobs that ended, jobs to stop, new work.
+/// Listens to the hints of other servers: jobs that ended, jobs to stop, new work, what is due soon.
 ///
 /// The sweeps find everything that gets lost while the connection is down.
 pub struct Subscriber {
@@ -30,6 +30,9 @@ impl Subscriber {
     }
 
     fn hear(&self, channel: &str, payload: &str) {
+        if channel == self.store.keys().alarm() {
+            return self.store.0.alarms.hear(payload, self.store.clock().now());
+        }
         let of_type = self.script_types.iter().find(|script_type| self.store.keys().wake_up(script_type) == channel);
         if let Some(script_type) = of_type {
             // This server has already woken the pools of its own process.
@@ -66,6 +69,7 @@ impl Service for Subscriber {
         let subscribing = async {
             let mut pubsub = self.store.0.commands.pubsub().await?;
             pubsub.subscribe(format!("{}{}", Keys::inbox_prefix(), self.store.server())).await?;
+            pubsub.subscribe(self.store.keys().alarm()).await?;
             for script_type in &self.script_types {
                 pubsub.subscribe(self.store.keys().wake_up(script_type)).await?;
             }

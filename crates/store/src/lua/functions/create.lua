@@ -137,7 +137,7 @@ local function bring_on(job, status)
     local fields = redis.call('HSET', clean_key(job), 'status', status, incoming.hash_of(job))
     -- A scheduled job waits for long, and other notes would have to make room.
     if status == 'created' then note(job, fields) end
-    insist('ZADD', keys.scheduled, status == 'created' and given_up or job.due, id)
+    if status == 'created' then insist('ZADD', keys.scheduled, given_up, id) else news.schedule(id, job.due) end
     news.event(id, status, 0)
   end
   return status

@@ -25,7 +25,7 @@ local function go_on(id, job, status, old, admitted, given_up)
   elseif status == 'created' then
     redis.call('ZADD', keys.scheduled, given_up, id)
   elseif status == 'scheduled' then
-    redis.call('ZADD', keys.scheduled, values.number(job.run_at_ms, request.now), id)
+    news.schedule(id, values.number(job.run_at_ms, request.now))
   elseif status == 'waiting_for_prerequisites' and admitted then
     routing.begin(id, 0, script_type, keys.work(script_type, job.group, job.instance, job.priority), nil, 0)
     request.has_work(script_type)

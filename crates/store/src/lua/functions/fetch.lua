@@ -61,7 +61,7 @@ local function fail(id, job, rest, failure, usage, logged, script_type)
   local key, ended, failures = keys.job(id), ends.ends_at(job.started_at), (tonumber(job.failures) or 0) + 1
   local again = failure.wait and failure.kind ~= 'stopped' and not rest.stop_requested_at and failures <= values.retries(rest.retries)
   -- The next set first: a scheduled job that is in no set would be found by nobody.
-  if again then insist('ZADD', keys.scheduled, request.now + failure.wait, id) end
+  if again then news.schedule(id, request.now + failure.wait) end
   redis.call('HSET', key, 'status', again and 'scheduled' or 'error', 'lease', '', 'failures', failures, 'error', failure.message,
     'error_kind', failure.kind, 'error_line', failure.line, 'error_column', failure.column, 'error_stack', failure.stack,
     'error_limit', failure.limit, 'error_data', failure.data, 'usage', usage, 'updated_at', ended)
@@ -177,6 +177,7 @@ local function may_run(id, queue, job, attempt)
   local key, status, script_type = keys.job(id), job.status, job.script_type or own_type
   if not status and redis.call('EXISTS', key) == 0 then
     insist('ZADD', keys.unwritten, 'NX', request.now + jobs.HASH_MILLIS, id .. ' ' .. queue)
+    news.due('jobs', request.now + jobs.NEXT_LOOK)
     return false
   end
   if status and status ~= '' and status ~= 'dispatched' and status ~= 'started' then return false end

@@ -38,6 +38,7 @@ end
 local function later(queue, element, hash, pause)
   local due = request.digits_in(pause or hash and jobs.HASH_MILLIS or FOR_ELSE)
   commands.insist('ZADD', keys.unwritten, 'NX', due, element .. ' ' .. queue.key .. ' ' .. (hash or '-') .. ' ' .. own_type)
+  news.due('jobs', request.now + jobs.NEXT_LOOK)
 end
 
 -- The id of our job for one with a key of its own. A UUID is kept, unless another job has it.

@@ -5,9 +5,6 @@
 local try, try_named, insist = commands.try, commands.try_named, commands.insist
 local read = jobs.end_reader('status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'open')
 
--- The time until the next check while a hash is missing, ms.
-local NEXT_LOOK = 200
-
 local function promote(id)
   redis.call('ZREM', keys.scheduled, id)
   local job = read(id)
@@ -63,6 +60,6 @@ return function()
   end
   news.send_all()
   local _, next_due = unpack(try('ZRANGE', keys.scheduled, 0, 0, 'WITHSCORES') or {})
-  if redis.call('EXISTS', keys.unwritten) == 1 then next_due = values.digits(request.now + NEXT_LOOK) end
+  if redis.call('EXISTS', keys.unwritten) == 1 then next_due = values.digits(request.now + jobs.NEXT_LOOK) end
   return { handled, next_due or '', unpack(request.types) }
 end

@@ -20,6 +20,7 @@ return function()
   if redis.call('ZCARD', keys.schedules) >= most then return { 'full' } end
   redis.call('HSET', key, 'spec', spec, 'created_at', created_at)
   redis.call('ZADD', keys.schedules, first, id)
+  news.due('occurrences', tonumber(first))
   if key_digest ~= '' then
     local of_key = keys.idempotency(key_digest)
     redis.call('HSET', key, 'keyed', key_digest)

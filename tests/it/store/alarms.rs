@@ -1,0 +1,101 @@
+//! What is due before the next poll is announced to the loops of every server.
+
+use std::time::Duration;
+
+use hero::coordinator::flows::{Flows, Resumer};
+use hero::dispatch::{Promoter, Scheduler};
+use hero::model::{ErrorKind, JobError, JobId, JobSpec, ScheduleSpec, Seconds};
+use hero::service::{self, Service};
+use hero::store::{AttemptEnd, Claimed, Ended, FlowAction, Store, Subscriber};
+use serde_json::json;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::fetch;
+use crate::support::{CONTEXT, PATIENCE, Redis, dispatcher, spec, until};
+
+/// Two servers, of which the second listens until this is dropped.
+struct Pair {
+    redis: Redis,
+    here: Store,
+    there: Store,
+    _listens: DropGuard,
+}
+
+impl Pair {
+    async fn on(redis: Redis) -> Self {
+        let (here, there, shutdown) = (redis.store().await, redis.store().await, CancellationToken::new());
+        tokio::spawn(service::run(Subscriber::new(there.clone(), Vec::new()), shutdown.clone()));
+        let channel = there.keys().alarm();
+        until("a subscription", || async {
+            let (_, found): (String, i64) = redis.run(&["PUBSUB", "NUMSUB", &channel]).await;
+            (found == 1).then_some(())
+        })
+        .await;
+        Self { redis, here, there, _listens: shutdown.drop_guard() }
+    }
+
+    /// Starts a job that may be tried twice.
+    async fn running(&self) -> Claimed {
+        let jobs = dispatcher([self.here.clone()], self.redis.directory());
+        jobs.jobs().run_many(vec![JobSpec { retries: 1, ..spec("1") }]).await.unwrap();
+        self.taken().await
+    }
+
+    async fn taken(&self) -> Claimed {
+        fetch(&self.here, &[], 1).await.taken.remove(0)
+    }
+
+    async fn fails(&self, claimed: Claimed, retry_in: Duration) {
+        let end = AttemptEnd::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in };
+        let ended = Ended::of(claimed.job, claimed.attempt, claimed.claim, claimed.started_at, end);
+        fetch(&self.here, &[ended], 0).await;
+    }
+}
+
+/// Polls come without an announcement, too, but this waits for one.
+async fn announced(mut service: impl Service) {
+    tokio::time::timeout(PATIENCE, service.due_early()).await.expect("it is announced");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_promoter_hears_of_a_delayed_job_of_another_server() {
+    let pair = Pair::on(Redis::start().await).await;
+    let jobs = dispatcher([pair.here.clone()], pair.redis.directory());
+    let delayed = || JobSpec { run_at: Some(pair.here.clock().now().plus(Duration::from_millis(200))), ..spec("1") };
+    let created = jobs.jobs().create(delayed()).await.unwrap();
+    jobs.jobs().start(CONTEXT, &created).await.unwrap();
+    announced(Promoter::new(pair.there.clone())).await;
+    jobs.jobs().run_many(vec![delayed()]).await.unwrap();
+    announced(Promoter::new(pair.there.clone())).await;
+    let retried = pair.running().await;
+    pair.fails(retried, Duration::from_millis(200)).await;
+    announced(Promoter::new(pair.there.clone())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_promoter_hears_of_an_id_without_a_hash_that_another_server_met() {
+    let pair = Pair::on(Redis::start().await).await;
+    let _: i64 = pair.redis.run(&["LPUSH", "hero:q:work:type:osis", &JobId::random().to_string()]).await;
+    assert!(fetch(&pair.here, &[], 1).await.taken.is_empty());
+    announced(Promoter::new(pair.there.clone())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_scheduler_hears_of_a_schedule_of_another_server() {
+    let pair = Pair::on(Redis::start().await).await;
+    let schedule = ScheduleSpec { job: spec("1"), every: Seconds::new(1.0), ..ScheduleSpec::default() };
+    dispatcher([pair.here.clone()], pair.redis.directory()).schedules().create(schedule).await.unwrap();
+    announced(Scheduler::new(pair.there.clone())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_resumer_hears_of_a_flow_whose_job_failed_at_another_server() {
+    let pair = Pair::on(Redis::start().await).await;
+    let flows = Flows::new(dispatcher([pair.here.clone()], pair.redis.directory()));
+    let spec = json!({"jobs": {"a": {"script": "1"}, "b": {"script": "1"}}, "caller_id": "1"});
+    let flow = flows.create(serde_json::from_value(spec).unwrap()).await.unwrap();
+    pair.here.flows().advance(flow, FlowAction::Start).await.unwrap();
+    let failed = pair.taken().await;
+    pair.fails(failed, Duration::ZERO).await;
+    announced(Resumer::new(pair.there.clone())).await;
+}
