@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz check bench bench-peers bench-clients bench-tiny clients generate setup setup-check setup-tests clean
+.PHONY: help demo test fuzz check bench bench-peers bench-clients bench-plots bench-soak bench-tiny clients generate setup setup-check setup-tests clean
 
 CARGO ?= cargo
 
@@ -61,6 +61,14 @@ bench-clients: setup ## Measure each client of clients/ beside a bare one that d
 	@$(CARGO) build --quiet --locked --release
 	@HERO="$$(realpath "$${CARGO_TARGET_DIR:-target}")/release/hero" ./benches/clients/run.sh $(BENCH)
 
+bench-plots: setup ## Measure a job's cost against what grows, and draw it into docs/speed (BENCH="--only queue,kept --json FILE")
+	@$(CARGO) build --quiet --locked --release
+	@HERO="$$(realpath "$${CARGO_TARGET_DIR:-target}")/release/hero" ./benches/growth/run.sh curves --svg docs/speed $(BENCH)
+
+bench-soak: setup ## Run a server at full load for ten minutes, and draw what grows into docs/speed (BENCH="--seconds 60")
+	@$(CARGO) build --quiet --locked --release
+	@HERO="$$(realpath "$${CARGO_TARGET_DIR:-target}")/release/hero" ./benches/growth/run.sh soak --svg docs/speed $(BENCH)
+
 clients: ## Make the generated part of each client anew from openrpc.json
 	@cd clients && python3 -m generate
 
@@ -78,11 +86,13 @@ generate: ## Make everything anew that is generated: openrpc.json, clients, docu
 # The figures say nothing: it is a debug build. What is measured with is tested, so that none of it rots.
 bench-tiny: setup ## Run every bench once with tiny numbers
 	@$(CARGO) build --quiet --locked --bins --example bare
-	@debug="$$(realpath "$${CARGO_TARGET_DIR:-target}")/debug"; \
+	@debug="$$(realpath "$${CARGO_TARGET_DIR:-target}")/debug"; pictures="$$(mktemp -d)"; trap 'rm -rf "$$pictures"' EXIT; \
 	  "$$debug/examples/bare" --limits "40 + 2" > /dev/null; \
 	  "$$debug/hero" bench --jobs 100 --rest 1 --bare "$$debug/examples/bare" > /dev/null; \
 	  HERO="$$debug/hero" ./benches/peers/run.sh --rounds 1 --jobs 200 --json /dev/null > /dev/null; \
-	  HERO="$$debug/hero" ./benches/clients/run.sh --rounds 1 --seconds 0.05 > /dev/null
+	  HERO="$$debug/hero" ./benches/clients/run.sh --rounds 1 --seconds 0.05 > /dev/null; \
+	  HERO="$$debug/hero" ./benches/growth/run.sh curves --tiny --json /dev/null --svg "$$pictures" > /dev/null; \
+	  HERO="$$debug/hero" ./benches/growth/run.sh soak --seconds 2 --settle 1 --retention 1s --svg "$$pictures" > /dev/null
 	@echo "bench-tiny: every bench ran"
 
 # Installs a Debian package: its name, and what to say where that cannot be done.
@@ -127,4 +137,4 @@ setup-tests: setup ## Install what only the tests need: faketime, Chromium, and 
 
 clean: ## Remove what was built
 	$(CARGO) clean
-	rm -rf benches/peers/node_modules benches/peers/venv tests/clients/node_modules tests/clients/venv clients/python/venv clients/python/node_modules clients/typescript/node_modules clients/typescript/dist
+	rm -rf benches/growth/venv benches/peers/node_modules benches/peers/venv tests/clients/node_modules tests/clients/venv clients/python/venv clients/python/node_modules clients/typescript/node_modules clients/typescript/dist
