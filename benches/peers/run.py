@@ -56,6 +56,10 @@ class Redis:
             raise RuntimeError(reply)
         return int(reply[1:]) if reply.startswith(":") else reply[1:]
 
+    def cpu_with(self, workers):
+        """The processor time of Redis and of these processes so far, in seconds."""
+        return sum(map(cpu_seconds, [self.process.pid, *workers]))
+
     def stop(self):
         self.process.terminate()
         self.process.wait(START)
@@ -79,12 +83,23 @@ def round_of(contender, redis, jobs):
             redis.ask("FLUSHALL")
 
 
+def cpu_seconds(process):
+    """The processor time of a process and its descendants so far."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        children = [int(child) for task in Path(f"/proc/{process}/task").iterdir() for child in (task / "children").read_text().split()]
+    except FileNotFoundError:
+        return 0.0
+    own = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(map(cpu_seconds, children))
+
+
 @contextlib.contextmanager
 def running(commands, **environment):
     log = subprocess.DEVNULL
     workers = [subprocess.Popen(command, cwd=HERE, env={**os.environ, **environment}, stdout=log, stderr=log, start_new_session=True) for command in commands]
     try:
-        yield
+        yield [worker.pid for worker in workers]
     finally:
         for worker in workers:
             with contextlib.suppress(ProcessLookupError):
@@ -112,10 +127,16 @@ class Hero:
 
     def run(self, jobs):
         there = [] if self.private else ["--redis", f"redis://127.0.0.1:{self.redis.port}"]
-        report = answer([self.program, "bench", "--json", "--only", "waiting,drain", "--jobs", str(jobs), *there])
-        row = {"submit_per_s": report["drain"]["submit_per_s"], "drain_per_s": report["drain"]["drain_per_s"]}
+        parts = ["--only", "waiting,drain,groups", "--jobs", str(jobs), "--related", str(10 * links(jobs))]
+        report = answer([self.program, "bench", "--json", *parts, *there])
+        groups = {group["shape"]: group for group in report["groups"]}
+        row = {"submit_per_s": report["drain"]["submit_per_s"], "drain_per_s": report["drain"]["drain_per_s"],
+               "bulk_per_s": groups["bulk"]["create_per_s"], "chain_per_s": groups["chain"]["run_per_s"]}
         for waiting in report["waiting"]:
             row.update(waits(waiting["callers"], waiting))
+            # What the server counts as its own includes its private Redis only.
+            if waiting["callers"] == 64 and self.private:
+                row["cpu_64"] = waiting["cpu_s_per_1000"]["server"]
         return row
 
 
@@ -127,9 +148,15 @@ class BullMq:
     def run(self, jobs):
         client = lambda *words: answer(["node", "bullmq.js", str(self.redis.port), *map(str, words)])
         row = {}
-        with running(self.workers):
+        with running(self.workers) as workers:
             for callers, count in [(1, jobs // 10), (64, jobs), (256, jobs)]:
+                begun = self.redis.cpu_with(workers)
                 row.update(waits(callers, client("wait", count, callers)))
+                if callers == 64:
+                    row["cpu_64"] = (self.redis.cpu_with(workers) - begun) * 1000 / count
+            row["chain_per_s"] = client("chain", links(jobs))["per_s"]
+        self.redis.ask("FLUSHALL")
+        row["bulk_per_s"] = client("bulk", jobs)["per_s"]
         self.redis.ask("FLUSHALL")
         row["submit_per_s"] = client("submit", jobs)["per_s"]
         with running(self.workers):
@@ -149,9 +176,12 @@ class Dramatiq:
         workers = [[str(bin / "dramatiq"), "dramatiq_app", "-p", "2", "-t", "8"]]
         client = lambda *words: answer([str(bin / "python"), "dramatiq_client.py", *map(str, words)], **self.environment)
         row = {}
-        with running(workers, **self.environment):
+        with running(workers, **self.environment) as running_workers:
             for callers, count in [(1, jobs // 20), (64, jobs // 2), (256, jobs // 2)]:
+                begun = self.redis.cpu_with(running_workers)
                 row.update(waits(callers, client("wait", count, callers)))
+                if callers == 64:
+                    row["cpu_64"] = (self.redis.cpu_with(running_workers) - begun) * 1000 / count
         self.redis.ask("FLUSHALL")
         row["submit_per_s"] = client("submit", jobs)["per_s"]
         with running(workers, **self.environment):
@@ -159,12 +189,19 @@ class Dramatiq:
         return row
 
 
+def links(jobs):
+    """The length of the chain. Dramatiq's pipelines are driven by their workers' messages, so it has none here."""
+    return max(jobs // 20, 2)
+
+
 def waits(callers, measured):
     return {f"wait_{callers}_{figure}": measured[figure] for figure in ("per_s", "p50_ms", "p99_ms")}
 
 
 COLUMNS = {"wait_1_per_s": "1 caller /s", "wait_1_p50_ms": "p50 ms", "wait_1_p99_ms": "p99 ms", "wait_64_per_s": "64 callers /s",
-           "wait_64_p99_ms": "p99 ms", "wait_256_per_s": "256 callers /s", "submit_per_s": "submit /s", "drain_per_s": "drain /s"}
+           "wait_64_p99_ms": "p99 ms", "wait_256_per_s": "256 callers /s", "submit_per_s": "submit /s", "bulk_per_s": "bulk /s",
+           "drain_per_s": "drain /s", "chain_per_s": "chain /s", "cpu_64": "CPU ms a job"}
+LESS_IS_BETTER = ("_ms", "cpu_64")
 
 
 def table(rows):
@@ -193,12 +230,15 @@ def main():
         finally:
             redis.stop()
     medians = {name: {key: statistics.median(row[key] for row in rows) for key in rows[0]} for name, rows in rounds.items()}
-    show = lambda figure: f"{figure:.0f}" if figure >= 100 else f"{figure:.2f}"
-    table([["median of " + str(given.rounds), *COLUMNS.values()], *([name, *(show(row[key]) for key in COLUMNS)] for name, row in medians.items())])
+    show = lambda figure: "–" if figure is None else f"{figure:.0f}" if figure >= 100 else f"{figure:.2f}" if figure >= 0.1 else f"{figure:.3f}"
+    table([["median of " + str(given.rounds), *COLUMNS.values()], *([name, *(show(row.get(key)) for key in COLUMNS)] for name, row in medians.items())])
     print()
-    hero = medians["hero"]
-    ratios = {name: {key: row[key] / hero[key] if key.endswith("_ms") else hero[key] / row[key] for key in COLUMNS} for name, row in medians.items() if not name.startswith("hero")}
-    table([["hero is better by", *COLUMNS.values()], *([name, *(f"{row[key]:.2f}×" for key in COLUMNS)] for name, row in ratios.items())])
+    # The processor time is known only with the private Redis.
+    hero = {**medians["hero, private Redis"], **medians["hero"]}
+    ratio = lambda key, row: row[key] / hero[key] if key.endswith(LESS_IS_BETTER) else hero[key] / row[key]
+    ratios = {name: {key: ratio(key, row) for key in COLUMNS if key in row} for name, row in medians.items() if not name.startswith("hero")}
+    times = lambda figure: "–" if figure is None else f"{figure:.2f}×"
+    table([["hero is better by", *COLUMNS.values()], *([name, *(times(row.get(key)) for key in COLUMNS)] for name, row in ratios.items())])
     document = {"jobs": given.jobs, "redis": REDIS, "rounds": rounds, "medians": medians, "ratios": ratios}
     if given.json:
         given.json.write_text(json.dumps(document, indent=2) + "\n")
