@@ -140,7 +140,7 @@ struct Answered<'a> {
 }
 
 /// Returns the ids of the expected answers, in order, and whether they form a batch. It follows the specification, independently of
-/// `message.rs`.
+/// `jsonrpc.rs`.
 fn expected(bytes: &[u8], over_http: bool) -> (Vec<String>, bool) {
     let nobody = || "null".to_owned();
     let Ok(text) = std::str::from_utf8(bytes) else { return (vec![nobody()], false) };

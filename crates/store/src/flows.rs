@@ -125,10 +125,12 @@ impl Flows<'_> {
         let key = self.0.keys.flows_to_do();
         let (mut range, now) = (redis::cmd("ZRANGE"), self.0.clock.now());
         range.arg(&key).arg(0).arg(limit.saturating_sub(1)).arg("WITHSCORES");
-        let (flows, _) = self.listed(&key, &range, limit).await?;
+        let (flows, last) = self.listed(&key, &range, limit).await?;
         let time = |(_, at): &(FlowId, Score)| Timestamp::from_millis(at.0 as i64);
         let due = flows.iter().take_while(|flow| time(flow) <= now).count();
-        Ok((flows[..due].iter().map(|(id, _)| *id).collect(), flows.get(due).map(time)))
+        // There may be more than these.
+        let next = flows.get(due).map(time).or(last.map(|_| now));
+        Ok((flows[..due].iter().map(|(id, _)| *id).collect(), next))
     }
 
     /// Schedules flows soon whose time seems too far ahead. The clock of Redis was set back since, because no flow waits that long.

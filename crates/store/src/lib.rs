@@ -77,7 +77,7 @@ pub use messages::lists::MessageNames;
 pub use messages::mailboxes::Mailboxes;
 pub use messages::{AwayJob, StoredMessage};
 pub use network::endpoint::Endpoint;
-pub use news::alarm::Awaited;
+pub use news::alarm::DueKind;
 pub use news::events::{Changes, Moment, is_cursor};
 pub use news::inbox::{Audience, Inbox, Waiter};
 pub use news::subscriber::Subscriber;

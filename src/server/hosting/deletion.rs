@@ -10,8 +10,8 @@ use crate::model::{ContextId, JobId};
 use crate::sal::Files;
 use crate::store::{Error, Store};
 
-/// Time for other servers to see that a context is being deleted, before anything is removed: they check five times a
-/// second.
+/// Time for other servers to see that a context is being deleted, before anything is removed: they check three times
+/// a second.
 const ANNOUNCEMENT_TIME: Duration = Duration::from_secs(1);
 /// Timeout for stopped jobs to end, and for telling other nodes about stops. After it the data is removed, and the ends
 /// of these jobs are not recorded.

@@ -6,7 +6,7 @@ use hero::coordinator::flows::{Flows, Resumer};
 use hero::dispatch::{Promoter, Scheduler};
 use hero::model::{ErrorKind, JobError, JobId, JobSpec, ScheduleSpec, Seconds};
 use hero::service::{self, Service};
-use hero::store::{AttemptEnd, Claimed, Ended, FlowAction, Store, Subscriber};
+use hero::store::{AttemptEnd, Claimed, DueKind, Ended, FlowAction, Store, Subscriber};
 use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -86,6 +86,34 @@ async fn the_scheduler_hears_of_a_schedule_of_another_server() {
     let schedule = ScheduleSpec { job: spec("1"), every: Seconds::new(1.0), ..ScheduleSpec::default() };
     dispatcher([pair.here.clone()], pair.redis.directory()).schedules().create(schedule).await.unwrap();
     announced(Scheduler::new(pair.there.clone())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_scheduler_hears_of_the_next_occurrence_when_another_server_has_fired_one() {
+    let pair = Pair::on(Redis::start().await).await;
+    let schedule = ScheduleSpec { job: spec("1"), every: Seconds::new(1.0), ..ScheduleSpec::default() };
+    dispatcher([pair.here.clone()], pair.redis.directory()).schedules().create(schedule).await.unwrap();
+    announced(Scheduler::new(pair.there.clone())).await;
+    pair.here.clock().advance(Duration::from_secs(1));
+    Scheduler::new(pair.here.clone()).tick().await.unwrap();
+    announced(Scheduler::new(pair.there.clone())).await;
+}
+
+#[tokio::test]
+async fn loops_sleep_until_the_first_thing_is_due_and_not_longer_than_to_the_next_poll() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    store.clock().stop_at(store.clock().now());
+    let (soon, pause) = (store.clock().now().plus(Duration::from_millis(150)).as_millis().to_string(), Duration::from_millis(150));
+    let (mut promoter, mut resumer) = (Promoter::new(store.clone()), Resumer::new(store.clone()));
+    assert_eq!((promoter.tick().await.unwrap(), resumer.tick().await.unwrap()), (DueKind::POLL_INTERVAL, DueKind::POLL_INTERVAL));
+    for key in ["hero:q:scheduled", "hero:q:flows"] {
+        let _: i64 = redis.run(&["ZADD", key, &soon, "7"]).await;
+    }
+    // An id without a hash is looked for later than that.
+    let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", &JobId::random().to_string()]).await;
+    fetch(&store, &[], 1).await;
+    assert_eq!((promoter.tick().await.unwrap(), resumer.tick().await.unwrap()), (pause, pause));
 }
 
 #[tokio::test(flavor = "multi_thread")]

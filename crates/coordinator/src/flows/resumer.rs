@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use super::drive;
 use hero_model::FlowId;
 use hero_service::Service;
-use hero_store::{Awaited, Error, FlowAction, Score, Store};
+use hero_store::{DueKind, Error, FlowAction, Score, Store};
 
 /// Continues operations on the jobs of flows whose callers are gone, and stops flows whose first job failed.
 pub struct Resumer {
@@ -83,11 +83,11 @@ impl Service for Resumer {
         if self.walked_at.elapsed() >= WALK_INTERVAL_AND_SIZE.0 {
             self.walk().await?;
         }
-        let until_next = next.map_or(Awaited::POLL_INTERVAL, |next| next.since(self.store.clock().now()));
-        Ok(if flows.len() == FLOWS_PER_ROUND { Duration::ZERO } else { until_next.clamp(MIN_PAUSE, Awaited::POLL_INTERVAL) })
+        let until_next = next.map_or(DueKind::POLL_INTERVAL, |next| next.since(self.store.clock().now()));
+        Ok(if flows.len() == FLOWS_PER_ROUND { Duration::ZERO } else { until_next.clamp(MIN_PAUSE, DueKind::POLL_INTERVAL) })
     }
 
     async fn due_early(&mut self) {
-        self.store.comes_due(Awaited::Flows).await;
+        self.store.comes_due(DueKind::Flows).await;
     }
 }

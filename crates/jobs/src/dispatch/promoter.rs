@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use hero_service::Service;
-use hero_store::{Awaited, Error, Store};
+use hero_store::{DueKind, Error, Store};
 
 /// Moves due jobs to their queues.
 pub struct Promoter {
@@ -35,14 +35,14 @@ impl Service for Promoter {
             self.store.jobs().promote_after(JOBS_PER_CALL, planned.is_none_or(|planned| planned.elapsed() >= STALL_AFTER)).await?;
         let pause = match promoted.next_due {
             _ if promoted.handled >= JOBS_PER_CALL => Duration::ZERO,
-            Some(due) => due.since(self.store.clock().now()).clamp(Duration::from_millis(1), Awaited::POLL_INTERVAL),
-            None => Awaited::POLL_INTERVAL,
+            Some(due) => due.since(self.store.clock().now()).clamp(Duration::from_millis(1), DueKind::POLL_INTERVAL),
+            None => DueKind::POLL_INTERVAL,
         };
         self.planned = Some(now + pause);
         Ok(pause)
     }
 
     async fn due_early(&mut self) {
-        self.store.comes_due(Awaited::Jobs).await;
+        self.store.comes_due(DueKind::Jobs).await;
     }
 }

@@ -12,7 +12,7 @@ use hero_audit::{Audit, Outcome, Record, Who};
 use hero_model::api::Code;
 use hero_model::{JobId, JobSpec, Overlap, ScheduleId, ScheduleSpec, Standing, Timestamp};
 use hero_service::Service;
-use hero_store::{Awaited, Created, Error, Firing, JobView, NewJob, NotFired, Store, StoredSchedule};
+use hero_store::{Created, DueKind, Error, Firing, JobView, NewJob, NotFired, Store, StoredSchedule};
 
 /// Creates the jobs of due schedules.
 ///
@@ -225,7 +225,7 @@ impl Service for Scheduler {
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         if !self.pressure.admits_jobs() {
-            return Ok(Awaited::POLL_INTERVAL);
+            return Ok(DueKind::POLL_INTERVAL);
         }
         let began = self.store.clock().now();
         let (due, next) = self.store.schedules().due(self.stuck, SCHEDULES_PER_ROUND).await.inspect_err(|_| self.failed = true)?;
@@ -266,13 +266,13 @@ impl Service for Scheduler {
         if self.retries {
             std::future::pending::<()>().await;
         }
-        self.store.comes_due(Awaited::Occurrences).await;
+        self.store.comes_due(DueKind::Occurrences).await;
     }
 }
 
 /// Returns the pause until the next round.
 fn pause(next: Option<Timestamp>, now: Timestamp) -> Duration {
-    next.map_or(Awaited::POLL_INTERVAL, |next| next.since(now).clamp(Duration::from_millis(1), Awaited::POLL_INTERVAL))
+    next.map_or(DueKind::POLL_INTERVAL, |next| next.since(now).clamp(Duration::from_millis(1), DueKind::POLL_INTERVAL))
 }
 
 fn count(store: &Store, what: &str, by: u64) {

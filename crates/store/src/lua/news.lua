@@ -66,7 +66,8 @@ local SOON = 1200
 function news.due(kind, at)
   if at >= request.now + SOON or (request.announced[kind] or math.huge) <= at then return end
   request.announced[kind] = at
-  redis.call('PUBLISH', keys.alarm(), kind .. ' ' .. values.digits(at))
+  -- An actor in another language may not be allowed to. This is only a hint.
+  redis.pcall('PUBLISH', keys.alarm(), kind .. ' ' .. values.digits(at))
 end
 
 -- Lets a job wait for a time, ms.

@@ -9,7 +9,7 @@ use hero_model::Timestamp;
 
 /// What servers wait for until its time, by polls and by announcements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Awaited {
+pub enum DueKind {
     /// Scheduled jobs, and ids in queues whose hash is missing.
     Jobs,
     /// Occurrences of schedules.
@@ -18,7 +18,7 @@ pub enum Awaited {
     Flows,
 }
 
-impl Awaited {
+impl DueKind {
     /// Maximum pause between two polls. `news.due` announces what is due before the next one.
     pub const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -54,17 +54,17 @@ impl Alarm {
 }
 
 impl Alarms {
-    const fn of(&self, awaited: Awaited) -> &Alarm {
-        &self.0[awaited as usize]
+    const fn of(&self, kind: DueKind) -> &Alarm {
+        &self.0[kind as usize]
     }
 
     /// Takes an announcement, as another process published it.
     pub(crate) fn hear(&self, message: &str, now: Timestamp) {
         let mut words = message.split(' ');
-        let (Some(awaited), Some(Ok(due))) = (words.next().and_then(Awaited::from_word), words.next().map(str::parse)) else { return };
-        let (alarm, due) = (self.of(awaited), Timestamp::from_millis(due).max(now));
+        let (Some(kind), Some(Ok(due))) = (words.next().and_then(DueKind::from_word), words.next().map(str::parse)) else { return };
+        let (alarm, due) = (self.of(kind), Timestamp::from_millis(due).max(now));
         // Any program may publish what it likes. The next poll finds what is due later.
-        if due.since(now) <= 2 * Awaited::POLL_INTERVAL {
+        if due.since(now) <= 2 * DueKind::POLL_INTERVAL {
             let mut times = alarm.times();
             if times.first().is_some_and(|first| *first < now) {
                 // Nobody waits here just now.
@@ -79,8 +79,8 @@ impl Alarms {
 
 impl Store {
     /// Returns when something is due that was announced. One loop may wait for each kind.
-    pub async fn comes_due(&self, awaited: Awaited) {
-        let alarm = self.0.alarms.of(awaited);
+    pub async fn comes_due(&self, kind: DueKind) {
+        let alarm = self.0.alarms.of(kind);
         tokio::time::sleep(MIN_WAIT).await;
         loop {
             let first = alarm.times().first().copied();
@@ -107,12 +107,12 @@ mod tests {
         for message in ["", "jobs", "jobs x", "jobs ", "others 1000500", "jobs 9000000", "jobs -1 x", "flows 1000200", "jobs 1000500 x"] {
             alarms.hear(message, now);
         }
-        let kept = |awaited| alarms.of(awaited).times().iter().map(|time| time.as_millis()).collect::<Vec<_>>();
-        assert_eq!(kept(Awaited::Jobs), [1_000_000, 1_000_500]);
-        assert_eq!((kept(Awaited::Occurrences), kept(Awaited::Flows)), (vec![], vec![1_000_200]));
+        let kept = |kind| alarms.of(kind).times().iter().map(|time| time.as_millis()).collect::<Vec<_>>();
+        assert_eq!(kept(DueKind::Jobs), [1_000_000, 1_000_500]);
+        assert_eq!((kept(DueKind::Occurrences), kept(DueKind::Flows)), (vec![], vec![1_000_200]));
         for later in 0..5000 {
             alarms.hear("jobs 7", now.plus(Duration::from_millis(later)));
         }
-        assert_eq!(kept(Awaited::Jobs), [1_004_999], "what has passed is kept once, although nobody waits");
+        assert_eq!(kept(DueKind::Jobs), [1_004_999], "what has passed is kept once, although nobody waits");
     }
 }

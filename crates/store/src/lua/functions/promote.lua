@@ -60,6 +60,8 @@ return function()
   end
   news.send_all()
   local _, next_due = unpack(try('ZRANGE', keys.scheduled, 0, 0, 'WITHSCORES') or {})
-  if redis.call('EXISTS', keys.unwritten) == 1 then next_due = values.digits(request.now + jobs.NEXT_LOOK) end
+  if redis.call('EXISTS', keys.unwritten) == 1 then
+    next_due = values.digits(math.min(tonumber(next_due) or math.huge, request.now + jobs.NEXT_LOOK))
+  end
   return { handled, next_due or '', unpack(request.types) }
 end
