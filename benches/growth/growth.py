@@ -77,10 +77,10 @@ async def against(reference: Stage, row: dict[str, float], jobs: int) -> dict[st
 async def at_point(curve: Curve, stage: Stage, point: int, reference: Stage, given: Given) -> dict[str, Any]:
     """Prepares a point, measures it in rounds, and watches it at rest."""
     await curve.prepare(stage, point)
-    await stage.store.rewritten()
     await curve.measure(stage, point, max(given.jobs // 10, 20))
     rounds = []
     for _ in range(given.rounds):
+        await stage.store.rewritten()
         row = (await curve.measure(stage, point, given.jobs)).row()
         rounds.append(await against(reference, row, given.jobs))
     rest = await at_rest(stage, given.rest)

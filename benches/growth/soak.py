@@ -118,7 +118,8 @@ async def watch(stage: Stage, load: Load, given: argparse.Namespace, rows: list[
     begun = time.perf_counter()
     for second in range(1, given.seconds + 1):
         await asyncio.sleep(max(begun + second - time.perf_counter(), 0))
-        rows.append({"second": second} | figures(stage, load.take()))
+        # In another thread, so that the callers are not held up.
+        rows.append({"second": second} | await asyncio.to_thread(figures, stage, load.take()))
         if second % 60 == 0:
             print(f"{second:>5} s: {rows[-1]['jobs']:.0f} jobs/s, {rows[-1].get('p99_ms', 0):.1f} ms", flush=True)
 
