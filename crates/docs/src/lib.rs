@@ -24,6 +24,9 @@ pub const OPENRPC: &str = "openrpc.json";
 /// The page that lists all others.
 pub const INDEX: &str = "index.html";
 
+/// The media type of a picture.
+pub const SVG: &str = "image/svg+xml";
+
 /// Returns every file of the site, by its path.
 pub fn files() -> &'static BTreeMap<String, File> {
     static FILES: LazyLock<BTreeMap<String, File>> = LazyLock::new(site::files);

@@ -79,6 +79,10 @@ impl<'a> Writer<'a> {
                     self.events.push(event);
                 }
             }
+            Event::Start(Tag::Image { link_type, dest_url, title, id }) => {
+                let dest_url = self.target(&dest_url).map_or(dest_url, CowStr::from);
+                self.events.push(Event::Start(Tag::Image { link_type, dest_url, title, id }));
+            }
             Event::Start(Tag::Table(_)) => {
                 self.events.extend([Event::Html(CowStr::Borrowed("<div class=\"table\" tabindex=\"0\">")), event])
             }

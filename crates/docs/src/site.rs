@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::markdown::{Page, page};
-use super::source::{SECTIONS, Section, Source};
-use super::{File, INDEX, OPENRPC, search};
+use super::source::{PICTURES, SECTIONS, Section, Source};
+use super::{File, INDEX, OPENRPC, SVG, search};
 
 const HTML: &str = "text/html; charset=utf-8";
 const STYLESHEET: &str = "site.css";
@@ -27,6 +27,7 @@ pub(super) fn files() -> BTreeMap<String, File> {
         let text = framed(page.title(), path, &root_of(path), &page.html, &titles);
         files.insert(path.clone(), File { media_type: HTML, text });
     }
+    files.extend(PICTURES.iter().map(|picture| (path_of(picture.path), File { media_type: SVG, text: picture.text.to_owned() })));
     files
 }
 
@@ -37,10 +38,10 @@ fn sources() -> impl Iterator<Item = &'static Source> {
     SECTIONS.iter().flat_map(|section| section.sources)
 }
 
-/// Returns the path of a document on the site: documents of `docs` are at its root, others as in the repository.
-fn path_of(document: &str) -> String {
-    let document = document.strip_prefix("docs/").unwrap_or(document);
-    format!("{}.html", document.strip_suffix(".md").unwrap_or(document))
+/// Returns the path of a file on the site: files of `docs` are at its root, others as in the repository.
+fn path_of(file: &str) -> String {
+    let file = file.strip_prefix("docs/").unwrap_or(file);
+    file.strip_suffix(".md").map_or_else(|| file.to_owned(), |document| format!("{document}.html"))
 }
 
 /// Returns the relative path from a page to the root of the site.
@@ -54,7 +55,7 @@ fn made(source: &Source) -> Page {
         if target == OPENRPC {
             return Some(format!("{root}{OPENRPC}"));
         }
-        sources().any(|other| other.path == target).then(|| format!("{root}{}", path_of(target)))
+        sources().chain(PICTURES).any(|other| other.path == target).then(|| format!("{root}{}", path_of(target)))
     })
 }
 

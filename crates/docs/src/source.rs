@@ -22,6 +22,29 @@ macro_rules! section {
     };
 }
 
+macro_rules! pictures {
+    ($($name:literal)*) => {
+        &[$(Source {
+            path: concat!("docs/speed/", $name, ".svg"),
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/speed/", $name, ".svg")),
+        }),*]
+    };
+}
+
+/// The pictures of documents, as SVG.
+pub(super) const PICTURES: &[Source] = pictures!(
+    "queue"
+    "kept"
+    "waiters"
+    "actors"
+    "drain"
+    "contexts"
+    "servers"
+    "subscribers"
+    "bystanders"
+    "flow"
+);
+
 /// Every document, in the order of the navigation.
 pub(super) const SECTIONS: [Section; 8] = [
     section!("Start", false:

@@ -12,15 +12,16 @@ use tokio::sync::OnceCell;
 
 use super::fixed::fixed;
 use crate::gzip_text::GzipText;
-use hero_docs::{File, INDEX, OPENRPC, files, missing};
+use hero_docs::{File, INDEX, OPENRPC, SVG, files, missing};
 use hero_model::hex;
 use hero_service::away;
 
 /// The path of the documents.
 const ROOT: &str = "/docs/";
 /// A page loads only the stylesheet and the scripts beside it, and may not be framed.
-const POLICY: &str =
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// A picture has its style in itself and loads nothing.
+const PICTURE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox";
 
 /// Serves the documents. They are public and need no login.
 pub(super) fn documents<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
@@ -43,7 +44,7 @@ async fn serve(path: &str, headers: &HeaderMap) -> Response {
         return moved(&format!("{ROOT}{page}"));
     }
     let head = [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CACHE_CONTROL, "no-cache")];
-    guarded((StatusCode::NOT_FOUND, head, missing(path, ROOT)).into_response())
+    guarded(POLICY, (StatusCode::NOT_FOUND, head, missing(path, ROOT)).into_response())
 }
 
 async fn sent(path: &str, file: &'static File, headers: &HeaderMap) -> Response {
@@ -54,7 +55,8 @@ async fn sent(path: &str, file: &'static File, headers: &HeaderMap) -> Response 
     };
     let gzip = async { kept.gzip.get_or_try_init(pack).await.ok().cloned() };
     let plain = (Body::from(file.text.as_bytes()), file.text.len());
-    guarded(fixed(headers, (file.media_type, &kept.tag), plain, gzip).await)
+    let policy = if file.media_type == SVG { PICTURE_POLICY } else { POLICY };
+    guarded(policy, fixed(headers, (file.media_type, &kept.tag), plain, gzip).await)
 }
 
 /// The cached data of a file.
@@ -70,9 +72,9 @@ static KEPT: LazyLock<BTreeMap<&str, CachedFile>> = LazyLock::new(|| {
     files().iter().map(|(path, file)| (path.as_str(), kept(&file.text))).collect()
 });
 
-fn guarded(mut response: Response) -> Response {
+fn guarded(policy: &'static str, mut response: Response) -> Response {
     for (name, value) in
-        [(header::CONTENT_SECURITY_POLICY, POLICY), (header::X_CONTENT_TYPE_OPTIONS, "nosniff"), (header::REFERRER_POLICY, "no-referrer")]
+        [(header::CONTENT_SECURITY_POLICY, policy), (header::X_CONTENT_TYPE_OPTIONS, "nosniff"), (header::REFERRER_POLICY, "no-referrer")]
     {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
