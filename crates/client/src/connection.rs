@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use super::address::{self, Address, HEARTBEAT_INTERVAL};
 use super::calls::Call;
 use super::error::Error;
-use super::reconnect::{Link, Reconnect, State};
+use super::reconnect::{ConnectionManager, Reconnect, State};
 use super::trust::Trust;
 use super::wire::{ANSWER_TIMEOUT, Params, Wire};
 use hero_model::api::Repeatable;
@@ -28,7 +28,7 @@ const SHORT_CONNECTION: Duration = Duration::from_secs(30);
 /// A client of a server, for calls and subscriptions.
 #[derive(Clone)]
 pub struct Client {
-    pub(super) link: Arc<Link>,
+    pub(super) link: Arc<ConnectionManager>,
 }
 
 /// The options of a connection.
@@ -75,13 +75,13 @@ impl Client {
         let Options { token, trust, reconnect, heartbeat, answer } = options;
         let address = Address::new(url, token.as_deref(), trust, heartbeat, answer)?;
         let wire = address.open().await?;
-        Ok(Self { link: Arc::new(Link::of(wire, Some(address), reconnect, answer)) })
+        Ok(Self { link: Arc::new(ConnectionManager::of(wire, Some(address), reconnect, answer)) })
     }
 
     /// Creates a client on an open connection to a server. It does not reconnect.
     #[doc(hidden)]
     pub async fn on(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Self, Error> {
-        Ok(Self { link: Arc::new(Link::of(address::on(stream).await?, None, Reconnect::NEVER, ANSWER_TIMEOUT)) })
+        Ok(Self { link: Arc::new(ConnectionManager::of(address::on(stream).await?, None, Reconnect::NEVER, ANSWER_TIMEOUT)) })
     }
 
     /// Makes a call of [`super::calls`].

@@ -98,13 +98,13 @@ pub(super) struct Way {
 }
 
 /// The connection of a client, which is opened again after a loss.
-pub(super) struct Link {
+pub(super) struct ConnectionManager {
     pub(super) way: Arc<Way>,
     known: watch::Receiver<Known>,
     _ends_with_this: DropGuard,
 }
 
-impl Link {
+impl ConnectionManager {
     /// Looks after a connection that is open.
     pub(super) fn of(wire: Wire, address: Option<Address>, reconnect: Reconnect, answer: Duration) -> Self {
         let way = Arc::new(Way { address, reconnect, answer, login: Mutex::default(), wanted: Notify::new() });
@@ -262,7 +262,7 @@ mod tests {
             wanted: Notify::new(),
         });
         let (tell, known) = watch::channel(Known { state: State::Open, wire: None });
-        let link = Link { way: Arc::clone(&way), known, _ends_with_this: CancellationToken::new().drop_guard() };
+        let link = ConnectionManager { way: Arc::clone(&way), known, _ends_with_this: CancellationToken::new().drop_guard() };
         let wanted = way.wanted.notified();
         let mut finding = Box::pin(link.wire(true));
         assert!((&mut finding).now_or_never().is_none());

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
 use super::follow::Teller;
-use super::link::Link;
+use super::lazy_client::LazyClient;
 use super::result::{failure, refusal, success};
 use super::{Advice, Leaving};
 use hero_client::{Client, Error, State, code};
@@ -25,7 +25,7 @@ const NOT_MADE: &str = "the client cancelled the call, or ended, before the serv
 
 /// A call of a tool.
 pub(super) struct Call<'a> {
-    pub(super) link: &'a Link,
+    pub(super) link: &'a LazyClient,
     pub(super) tool: &'static str,
     pub(super) arguments: JsonObject,
     pub(super) teller: Option<Teller>,

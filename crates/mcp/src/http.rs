@@ -10,7 +10,7 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::link::Link;
+use super::lazy_client::LazyClient;
 use super::message::IncomingMessage;
 use super::running::Running;
 use super::{Assistant, Connect};
@@ -61,7 +61,7 @@ async fn answer(request: Request<Bytes>, visit: Visit, running: Arc<Running>) ->
     let serves = move || {
         let visit = visit.clone();
         let connect: Connect = Arc::new(move || Box::pin(Client::on(visit.connect())));
-        let link = Arc::new(Link::new(connect));
+        let link = Arc::new(LazyClient::new(connect));
         Ok(Assistant {
             link,
             advice,

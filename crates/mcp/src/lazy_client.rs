@@ -10,12 +10,12 @@ use hero_client::{Client, Error};
 pub type Connect = Arc<dyn Fn() -> BoxFuture<'static, Result<Client, Error>> + Send + Sync>;
 
 /// The connection to the server: opened by the first call of a method, and again after it was lost.
-pub(super) struct Link {
+pub(super) struct LazyClient {
     connect: Connect,
     client: Mutex<Option<Client>>,
 }
 
-impl Link {
+impl LazyClient {
     pub(super) fn new(connect: Connect) -> Self {
         Self { connect, client: Mutex::default() }
     }
@@ -30,8 +30,8 @@ impl Link {
     }
 }
 
-impl fmt::Debug for Link {
+impl fmt::Debug for LazyClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Link").finish_non_exhaustive()
+        f.debug_struct("LazyClient").finish_non_exhaustive()
     }
 }

@@ -4,7 +4,7 @@
 mod call;
 mod follow;
 mod http;
-mod link;
+mod lazy_client;
 mod message;
 mod rejection;
 mod resources;
@@ -33,8 +33,8 @@ use follow::Teller;
 use hero_client::{Error, State};
 use hero_rpc::{LONGEST_ID, NAME};
 pub use http::assistants;
-pub use link::Connect;
-use link::Link;
+pub use lazy_client::Connect;
+use lazy_client::LazyClient;
 use running::{Key, Running};
 pub use stdio::serve;
 
@@ -58,7 +58,7 @@ const INSTRUCTIONS: &str = "hero runs scripts as jobs, each in a confined proces
 /// Answers one client: over stdio until it ends, over HTTP for one request.
 #[derive(Debug)]
 pub struct Assistant {
-    link: Arc<Link>,
+    link: Arc<LazyClient>,
     advice: Advice,
     running: Arc<Running>,
     /// The client of these requests, if several clients are served.
@@ -73,7 +73,7 @@ impl Assistant {
     /// Creates an assistant that calls methods on connections from `connect`.
     pub fn new(connect: Connect, advice: Advice) -> Self {
         Self {
-            link: Arc::new(Link::new(connect)),
+            link: Arc::new(LazyClient::new(connect)),
             advice,
             running: Arc::default(),
             client: None,
@@ -116,7 +116,7 @@ struct Leaving<'a> {
     cancelled: &'a CancellationToken,
     gone: Gone<'a>,
     /// The connection with which the call is made.
-    link: &'a Link,
+    link: &'a LazyClient,
 }
 
 impl Leaving<'_> {

@@ -6,7 +6,7 @@ use reqwest::Url;
 use rmcp::ErrorData;
 use rmcp::model::{ErrorCode, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 
-use super::link::Link;
+use super::lazy_client::LazyClient;
 use super::result::MAX_RESULT_BYTES;
 use hero_client::{Error, code};
 use hero_engine::reference::markdown_by_group;
@@ -48,7 +48,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 }
 
 /// Reads a resource.
-pub(super) async fn read(uri: &str, link: &Link) -> Result<ReadResourceResult, ErrorData> {
+pub(super) async fn read(uri: &str, link: &LazyClient) -> Result<ReadResourceResult, ErrorData> {
     if let Some((resource, text)) = functions().iter().find(|(resource, _)| resource.uri == uri) {
         let contents = ResourceContents::text(text.as_str(), resource.uri.as_str()).with_mime_type("text/markdown");
         return Ok(ReadResourceResult::new(vec![contents]));
@@ -97,7 +97,7 @@ impl Log {
         Some(log)
     }
 
-    async fn read(mut self, link: &Link) -> Result<String, Error> {
+    async fn read(mut self, link: &LazyClient) -> Result<String, Error> {
         let (client, mut text) = (link.client().await?, String::new());
         loop {
             let page = client.get_logs(self.context_id, &self.job_id, self.cursor.as_deref(), LINES_PER_READ).await?;

@@ -3,7 +3,7 @@
 pub(crate) mod addresses;
 pub(crate) mod anonymous;
 pub(crate) mod overflow;
-pub(crate) mod wire;
+pub(crate) mod stall_timeout;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use tower::Service;
 
 use super::limits::Limits;
 use crate::session::auth::Session;
-use wire::Wire;
+use stall_timeout::StallTimeout;
 
 /// The most bytes of the head of a request, and of one write.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -60,7 +60,7 @@ impl HttpConnection {
     pub(super) async fn serve(self, socket: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
         let Self { session, router, stop, write_timeout, idle_timeout, most } = self;
         let peer = session.peer();
-        let wire = Wire::new(socket, Arc::clone(session.connection()), write_timeout);
+        let wire = StallTimeout::new(socket, Arc::clone(session.connection()), write_timeout);
         let service = TowerToHyperService::new(ConnectionService { router, session: Arc::clone(&session), most });
         let served = http1::Builder::new().max_buf_size(MAX_HEAD_BYTES).serve_connection(TokioIo::new(wire), service).with_upgrades();
         let stopped = stop.shutdown();

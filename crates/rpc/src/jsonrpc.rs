@@ -1,7 +1,7 @@
 //! Parses messages: calls, notifications, batches of them, and invalid ones.
 
 pub(crate) mod entry;
-pub(crate) mod key;
+pub(crate) mod member_name;
 pub(crate) mod oversize;
 pub(crate) mod request_id;
 
@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 
 use super::middleware::Middleware;
 use entry::{Entry, OverHttp, Reply, invalid};
-use key::Key;
+use member_name::MemberName;
 use oversize::batch_too_large;
 use request_id::{NumberId, RawId};
 
@@ -125,7 +125,7 @@ impl<'de: 't, 't> Deserialize<'de> for Outline<'t> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut outline = Outline::default();
-                while let Some(key) = map.next_key::<Key<'_>>()?.map(|Key(key)| key) {
+                while let Some(key) = map.next_key::<MemberName<'_>>()?.map(|MemberName(key)| key) {
                     let member = match &*key {
                         "jsonrpc" => &mut outline.version,
                         "method" => &mut outline.method,

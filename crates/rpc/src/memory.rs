@@ -31,7 +31,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 pub(super) use arrival::Arrival;
 pub use batch::BatchAnswers;
 pub(super) use batch::BatchExcess;
-pub(super) use connection::{AnswerReservations, Connection};
+pub(super) use connection::{AnswerReservations, ConnectionMemory};
 pub(super) use divided::{Divided, Side};
 pub(super) use request::RequestReservation;
 use shortage::Shortage;
@@ -106,7 +106,7 @@ pub(super) struct Budget {
     shares: Arc<Semaphore>,
     /// The queue of calls with large answers, so that one of them begins as soon as there is room.
     queue: tokio::sync::Mutex<()>,
-    connections: Mutex<Vec<Weak<Connection>>>,
+    connections: Mutex<Vec<Weak<ConnectionMemory>>>,
 }
 
 impl Budget {
@@ -231,7 +231,7 @@ impl Budget {
     ///
     /// Several requests may share all the room in parts while each waits for its rest, so that none can go on. Then the one with the
     /// largest part gives up.
-    async fn reserve_by(&self, bytes: u64, deadline: Instant, asking: &Connection) -> bool {
+    async fn reserve_by(&self, bytes: u64, deadline: Instant, asking: &ConnectionMemory) -> bool {
         if self.try_reserve(bytes) {
             return true;
         }
@@ -241,7 +241,7 @@ impl Budget {
         reserved
     }
 
-    async fn reserve_waiting(&self, bytes: u64, deadline: Instant, asking: &Connection) -> bool {
+    async fn reserve_waiting(&self, bytes: u64, deadline: Instant, asking: &ConnectionMemory) -> bool {
         let asked = Instant::now();
         let mut shortage = Shortage::default();
         loop {
@@ -269,7 +269,7 @@ impl Budget {
     }
 
     /// Whether requests that wait for their rest use nearly all the room, and this connection has the largest part.
-    fn gives_up(&self, asking: &Connection) -> bool {
+    fn gives_up(&self, asking: &ConnectionMemory) -> bool {
         let connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting: Vec<_> = connections.iter().filter_map(Weak::upgrade).filter(|connection| connection.waits_in(self)).collect();
         let parts: u64 = waiting.iter().map(|connection| connection.used()).sum();
@@ -294,7 +294,7 @@ impl Budget {
     }
 
     /// Registers a connection, which may be closed when others wait for room.
-    fn register(&self, connection: &Arc<Connection>) {
+    fn register(&self, connection: &Arc<ConnectionMemory>) {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         if connections.len() == connections.capacity() {
             connections.retain(|connection| connection.strong_count() > 0);

@@ -12,7 +12,7 @@ pub(crate) use self::error::ParamsError;
 use self::error::listed;
 use self::located::Located;
 use super::error::Error;
-use crate::jsonrpc::key::Key;
+use crate::jsonrpc::member_name::MemberName;
 use hero_model::{Beyond, plain_zeros};
 
 mod error;
@@ -126,7 +126,7 @@ impl<'de, 'n> Visitor<'de> for Object<'n, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut given: NamedParams<'n, 'de> = Vec::new();
-        while let Some(Key(key)) = map.next_key()? {
+        while let Some(MemberName(key)) = map.next_key()? {
             let wrong = match self.names.iter().find(|name| **name == key) {
                 None => ParamsError::unknown(&key, self.names),
                 Some(name) if given.iter().any(|(other, _)| other == name) => ParamsError::twice(name),

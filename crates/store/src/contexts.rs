@@ -5,7 +5,7 @@ use redis::{FromRedisValue, Pipeline, RedisError, RedisResult, Value};
 
 use super::value::{Fields, Text};
 use super::{Error, Settings, Store};
-use crate::network::connection::Link;
+use crate::network::connection::RedisConnection;
 use crate::views::Contexts;
 use hero_model::{Context, ContextId, ContextLimits, ContextStatus, IdentityId, Role, Timestamp, tree};
 
@@ -54,7 +54,7 @@ impl Contexts<'_> {
             return Ok(None);
         }
         let client = self.0.settings.endpoint.client(self.0.keys.context().0)?;
-        Ok(Some(Databases { link: Link::new(client)?, of: Store(Arc::clone(self.0)) }))
+        Ok(Some(Databases { link: RedisConnection::new(client)?, of: Store(Arc::clone(self.0)) }))
     }
 }
 
@@ -71,7 +71,7 @@ impl Contexts<'_> {
 /// The databases of one Redis over one connection, for contexts that are not in use. Each context costs this process only a few bytes then.
 pub struct Databases {
     /// Every call on it chooses its database first.
-    pub(super) link: Link,
+    pub(super) link: RedisConnection,
     pub(super) of: Store,
 }
 

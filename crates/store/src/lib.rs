@@ -95,7 +95,7 @@ pub use crate::keys::ConveyorKeys;
 use crate::keys::Keys;
 use batch::Batch;
 use hero_model::{ContextId, ServerId};
-use network::connection::Link;
+use network::connection::RedisConnection;
 use network::home::Home;
 
 /// The lifetimes of leases and jobs.
@@ -148,8 +148,8 @@ struct Inner {
     memory: health::memory::Memory,
     memory_throttle: health::memory_throttle::MemoryThrottle,
     push: Push,
-    commands: Arc<Link>,
-    fetches: Link,
+    commands: Arc<RedisConnection>,
+    fetches: RedisConnection,
     inbox: Arc<Inbox>,
     wake_ups: WakeUps,
     alarms: news::alarm::Alarms,
@@ -170,7 +170,7 @@ struct Inner {
     related: Batch<relations::related::Related, Created>,
     relation_budget: relations::budget::RelationBudget,
     /// The room of each caller for groups that it stages at a time.
-    staging_rooms: relations::caller_rooms::CallerRooms,
+    staging_rooms: relations::caller_semaphores::CallerSemaphores,
     start: Batch<hero_model::JobId, Started>,
 }
 
@@ -198,7 +198,7 @@ impl Store {
     pub async fn connect(settings: Settings) -> Result<(Self, Vec<String>), Error> {
         let (home, keys) = Home::find(&settings.endpoint, settings.context).await?;
         let home = Arc::new(home);
-        let commands = Arc::new(Link::to(&home)?);
+        let commands = Arc::new(RedisConnection::to(&home)?);
         let mut warnings = match health::info::check(&commands).await {
             // A link retries again and again. A single attempt finds the cause.
             Err(Error::Deadline(deadline)) => {
@@ -212,14 +212,14 @@ impl Store {
         }
         commands.load_library().await?;
         commands.load_public().await?;
-        let (fetches, push) = (Link::to(&home)?, settings.push);
+        let (fetches, push) = (RedisConnection::to(&home)?, settings.push);
         let inner = Arc::new_cyclic(|inner| Inner {
             changes: Changes::new(commands.clone(), &keys),
             create: functions::create_batch(inner.clone()),
             create_large: functions::create_batch(inner.clone()),
             related: relations::related::relate_batch(inner.clone()),
             relation_budget: relations::budget::RelationBudget::default(),
-            staging_rooms: relations::caller_rooms::CallerRooms::new(functions::STAGED_OF_A_CALLER),
+            staging_rooms: relations::caller_semaphores::CallerSemaphores::new(functions::STAGED_OF_A_CALLER),
             start: functions::start_batch(inner.clone()),
             database: if home.is_in_a_cluster() { 0 } else { settings.endpoint.database(settings.context.0) },
             signpost: home.is_in_a_cluster().then(|| keys.events()),

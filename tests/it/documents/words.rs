@@ -24,8 +24,10 @@ const GONE: [(&str, &str); 15] = [
 ];
 
 /// Names that say nothing alone. More than one type with such a name would give it several meanings.
-const VAGUE: [&str; 14] =
-    ["Asked", "Fault", "Given", "Heard", "Kept", "Known", "Named", "Outcome", "Place", "Said", "Told", "Turn", "Way", "Wrong"];
+const VAGUE: [&str; 17] = [
+    "Asked", "Awaited", "Fault", "Given", "Heard", "Kept", "Known", "Link", "Named", "Outcome", "Place", "Said", "Told", "Turn", "Way",
+    "Wire", "Wrong",
+];
 
 /// Types that share a name with a word of ours, because another system has the word.
 const FOREIGN: [(&str, &str); 1] = [("Context", "crates/layouts/src/conveyor/add.rs")];

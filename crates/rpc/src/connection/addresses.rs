@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use crate::limits::Limits;
-use crate::memory::{Connection, Divided};
+use crate::memory::{ConnectionMemory, Divided};
 
 /// A counter of units in use, with a limit.
 #[derive(Debug, Default)]
@@ -204,8 +204,8 @@ impl Addresses {
     }
 
     /// Returns a new connection of this address.
-    pub(crate) fn connection(&self, handle: &AddressHandle) -> Arc<Connection> {
-        Connection::open(&self.limits, &handle.budget, &self.budget, !self.login)
+    pub(crate) fn connection(&self, handle: &AddressHandle) -> Arc<ConnectionMemory> {
+        ConnectionMemory::open(&self.limits, &handle.budget, &self.budget, !self.login)
     }
 }
 

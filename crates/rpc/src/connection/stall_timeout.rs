@@ -7,15 +7,15 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-use crate::memory::Connection;
+use crate::memory::ConnectionMemory;
 
 /// A peer that reads less than this within its time counts as reading nothing.
 const MIN_PROGRESS_BYTES: usize = 256 * 1024;
 
 /// The socket of one connection. It counts what the peer reads, and fails when it reads nothing for too long.
-pub(crate) struct Wire<S> {
+pub(crate) struct StallTimeout<S> {
     io: S,
-    connection: Arc<Connection>,
+    connection: Arc<ConnectionMemory>,
     time_limit: Duration,
     slow: Option<Slow>,
 }
@@ -27,8 +27,8 @@ struct Slow {
     taken: usize,
 }
 
-impl<S> Wire<S> {
-    pub(crate) fn new(io: S, connection: Arc<Connection>, time_limit: Duration) -> Self {
+impl<S> StallTimeout<S> {
+    pub(crate) fn new(io: S, connection: Arc<ConnectionMemory>, time_limit: Duration) -> Self {
         Self { io, connection, time_limit, slow: None }
     }
 
@@ -63,7 +63,7 @@ impl<S> Wire<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for StallTimeout<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.io).poll_read(cx, buffer))?;
@@ -74,7 +74,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for StallTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let write = Pin::new(&mut self.io).poll_write(cx, bytes);
         self.note(cx, write)

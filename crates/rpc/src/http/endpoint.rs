@@ -25,7 +25,7 @@ use crate::jsonrpc;
 use crate::jsonrpc::entry::{OverHttp, Reply};
 use crate::jsonrpc::oversize::{IdReader, request_too_large};
 use crate::limits::Limits;
-use crate::memory::{Arrival, Connection, RequestReservation};
+use crate::memory::{Arrival, ConnectionMemory, RequestReservation};
 use crate::middleware::{Middleware, Rules, middleware};
 use crate::session::access::Access;
 use crate::session::auth::{Principal, Session};
@@ -244,7 +244,7 @@ fn challenge(mut response: Response) -> Response {
 
 /// Returns the response to a request that is refused before its body has arrived. The body is read for a while and discarded, because a
 /// client that is still sending when its connection is closed may not see the response.
-pub(super) fn dismissed(response: Response, mut body: Body, limit: usize, connection: &Arc<Connection>) -> Response {
+pub(super) fn dismissed(response: Response, mut body: Body, limit: usize, connection: &Arc<ConnectionMemory>) -> Response {
     let mut arrival = Arrival::begin(connection, REFUSED_BODY_TIMEOUT);
     tokio::spawn(async move { skip(&mut body, limit, &mut arrival, &mut IdReader::default()).await });
     response

@@ -4,24 +4,24 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Visitor};
 
 /// A name in a JSON object, borrowed unless it has escapes.
-pub(crate) struct Key<'de>(pub(crate) Cow<'de, str>);
+pub(crate) struct MemberName<'de>(pub(crate) Cow<'de, str>);
 
-impl<'de> Deserialize<'de> for Key<'de> {
+impl<'de> Deserialize<'de> for MemberName<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Text;
         impl<'de> Visitor<'de> for Text {
-            type Value = Key<'de>;
+            type Value = MemberName<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a name")
             }
 
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<MemberName<'de>, E> {
+                Ok(MemberName(Cow::Borrowed(text)))
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Owned(text.to_owned())))
+            fn visit_str<E>(self, text: &str) -> Result<MemberName<'de>, E> {
+                Ok(MemberName(Cow::Owned(text.to_owned())))
             }
         }
         deserializer.deserialize_str(Text)

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use super::{Connection, RequestReservation};
+use super::{ConnectionMemory, RequestReservation};
 
 /// A request must arrive at a minimal pace: this many bytes of it, or the rest, ...
 const MIN_PROGRESS_BYTES: usize = 64 * 1024;
@@ -15,7 +15,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 /// While others wait for room, a request of which no piece arrives within [`STUCK_AFTER`](super::STUCK_AFTER) makes way for them.
 #[derive(Debug)]
 pub(crate) struct Arrival {
-    connection: Arc<Connection>,
+    connection: Arc<ConnectionMemory>,
     /// The deadline for the whole request.
     deadline: Instant,
     /// The time when the current piece began.
@@ -26,7 +26,7 @@ pub(crate) struct Arrival {
 
 impl Arrival {
     /// Returns a request that begins to arrive, and must be complete within `time`.
-    pub(crate) fn begin(connection: &Arc<Connection>, time: Duration) -> Self {
+    pub(crate) fn begin(connection: &Arc<ConnectionMemory>, time: Duration) -> Self {
         let now = Instant::now();
         connection.arrives_since(Some(now));
         Self { connection: Arc::clone(connection), deadline: now + time, began: now, came: 0 }

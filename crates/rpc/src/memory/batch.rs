@@ -1,12 +1,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Connection, Side};
+use super::{ConnectionMemory, Side};
 
 /// The finished answers of a batch. They stay in memory until all are complete and are sent together, or are dropped together.
 #[derive(Debug)]
 pub struct BatchAnswers {
-    connection: Arc<Connection>,
+    connection: Arc<ConnectionMemory>,
     /// The side on which they count.
     side: Side,
     bytes: AtomicU64,
@@ -24,7 +24,7 @@ pub(crate) enum BatchExcess {
 }
 
 impl BatchAnswers {
-    pub(crate) fn new(connection: Arc<Connection>, most: u64) -> Self {
+    pub(crate) fn new(connection: Arc<ConnectionMemory>, most: u64) -> Self {
         Self { side: connection.side(), connection, bytes: AtomicU64::new(0), most }
     }
 

@@ -13,7 +13,7 @@ pub(crate) type AnswerReservations = Vec<AnswerReservation>;
 
 /// The memory account of one connection, with the times of its last reads and writes.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct ConnectionMemory {
     /// Its own budget.
     pub(super) here: Arc<Budget>,
     /// The budgets of its address and of the server.
@@ -39,7 +39,7 @@ pub(crate) struct Connection {
     ended: CancellationToken,
 }
 
-impl Connection {
+impl ConnectionMemory {
     /// Returns a new connection, whose caller has no login yet, or counts as known.
     pub(crate) fn open(limits: &Limits, address: &Divided, server: &Divided, is_known: bool) -> Arc<Self> {
         let connection = Arc::new(Self {
@@ -305,7 +305,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for ConnectionMemory {
     fn drop(&mut self) {
         for side in [Side::Anonymous, Side::Known] {
             let unsent = self.unsent[side as usize].load(Ordering::Acquire);

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Budget, Connection, RECHECK_INTERVAL, SMALL_REQUEST_BYTES, Side};
+use super::{Budget, ConnectionMemory, RECHECK_INTERVAL, SMALL_REQUEST_BYTES, Side};
 
 /// The bytes that are reserved for a request. They are freed on drop.
 #[derive(Debug)]
 pub(crate) struct RequestReservation {
-    connection: Arc<Connection>,
+    connection: Arc<ConnectionMemory>,
     /// The side on which they count.
     side: Side,
     bytes: u64,
@@ -14,7 +14,7 @@ pub(crate) struct RequestReservation {
 
 impl RequestReservation {
     /// Returns an empty reservation for the current caller on the connection.
-    pub(crate) fn of(connection: &Arc<Connection>) -> Self {
+    pub(crate) fn of(connection: &Arc<ConnectionMemory>) -> Self {
         Self { connection: Arc::clone(connection), side: connection.side(), bytes: 0 }
     }
 

@@ -4,9 +4,9 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use super::*;
 use crate::limits::Limits;
 
-fn connection(limits: &Limits) -> (Divided, Divided, Arc<Connection>) {
+fn connection(limits: &Limits) -> (Divided, Divided, Arc<ConnectionMemory>) {
     let (address, server) = (Divided::of_address(limits, false), Divided::of_server(limits, false));
-    let connection = Connection::open(limits, &address, &server, true);
+    let connection = ConnectionMemory::open(limits, &address, &server, true);
     (address, server, connection)
 }
 
@@ -21,7 +21,7 @@ async fn memory_is_counted_per_connection_address_and_server_and_freed() {
     let handler_timeout = Duration::from_millis(10).into();
     let limits = Limits { held_per_connection: 101, held_per_address: 151, held: 201, handler_timeout, ..Limits::default() };
     let (address, server, first) = connection(&limits);
-    let second = Connection::open(&limits, &address, &server, true);
+    let second = ConnectionMemory::open(&limits, &address, &server, true);
     let mut request = RequestReservation::of(&first);
     assert!(request.grow(60).await && !request.grow(60).await && request.grow(40).await);
     let mut other = RequestReservation::of(&second);
@@ -45,11 +45,11 @@ async fn a_full_budget_refuses_only_large_requests_of_others() {
     let (address, server, hog) = connection(&limits);
     let mut hogged = RequestReservation::of(&hog);
     assert!(hogged.grow(200_000).await);
-    let other = Connection::open(&limits, &Divided::of_address(&limits, false), &server, true);
+    let other = ConnectionMemory::open(&limits, &Divided::of_address(&limits, false), &server, true);
     let mut small = RequestReservation::of(&other);
     assert!(small.grow(60_000).await && !small.grow(60_000).await);
     assert!(!RequestReservation::of(&hog).grow(1).await, "its own address uses too much");
-    let of_address = Connection::open(&limits, &address, &server, true);
+    let of_address = ConnectionMemory::open(&limits, &address, &server, true);
     let mut tiny = RequestReservation::of(&of_address);
     assert!(tiny.grow(16_000).await && !tiny.grow(1_000).await, "it does, but this connection next to nothing");
     drop(tiny);
@@ -75,7 +75,7 @@ async fn the_first_free_byte_lets_one_begin_and_not_everybody() {
     let limits = Limits { held_per_address: 16_000, ..Limits::default() };
     let (address, _server, reader) = connection(&limits);
     reader.made(16_000);
-    let others: Vec<_> = (0..8).map(|_| Connection::open(&limits, &address, &Divided::of_server(&limits, false), true)).collect();
+    let others: Vec<_> = (0..8).map(|_| ConnectionMemory::open(&limits, &address, &Divided::of_server(&limits, false), true)).collect();
     let mut calls: FuturesUnordered<_> = others.iter().map(|other| other.admit(Size::Medium, false)).collect();
     assert!(calls.next().now_or_never().is_none());
     reader.written(1);
@@ -89,7 +89,7 @@ async fn the_first_free_byte_lets_one_begin_and_not_everybody() {
 async fn answers_of_batches_leave_half_of_a_budget_to_others_and_are_no_slow_reader() {
     let limits = Limits { held_per_address: 16_000, ..Limits::default() };
     let (address, server, hog) = connection(&limits);
-    let other = Connection::open(&limits, &address, &server, true);
+    let other = ConnectionMemory::open(&limits, &address, &server, true);
     let answers = BatchAnswers::new(Arc::clone(&hog), 20_000);
     answers.add(8_000);
     assert_eq!((answers.excess(), hog.unsent()), (None, 0));
@@ -111,12 +111,12 @@ async fn memory_of_anonymous_connections_is_separate_and_moves_at_login() {
     let handler_timeout = Duration::from_millis(10).into();
     let limits = Limits { held_per_address: 800_000, held: 1_600_000, handler_timeout, ..Limits::default() };
     let (address, server) = (Divided::of_address(&limits, true), Divided::of_server(&limits, true));
-    let anonymous = Connection::open(&limits, &address, &server, false);
+    let anonymous = ConnectionMemory::open(&limits, &address, &server, false);
     let mut request = RequestReservation::of(&anonymous);
     assert!(request.grow(90_000).await && !request.grow(20_000).await, "an eighth is theirs");
     anonymous.made(50_000);
     assert!(!anonymous.accepts(false));
-    let known = Connection::open(&limits, &address, &server, false);
+    let known = ConnectionMemory::open(&limits, &address, &server, false);
     known.set_known(true);
     let mut large = RequestReservation::of(&known);
     assert!(known.has_room(false) && large.grow(600_000).await, "the rest is");
@@ -137,8 +137,8 @@ async fn memory_of_anonymous_connections_is_separate_and_moves_at_login() {
 async fn a_request_that_stalls_makes_way_for_others_and_one_that_comes_does_not() {
     let limits = Limits { held: 400_000, ..Limits::default() };
     let (address, server, stalls) = connection(&limits);
-    let comes = Connection::open(&limits, &address, &server, true);
-    let waits = Connection::open(&limits, &address, &server, true);
+    let comes = ConnectionMemory::open(&limits, &address, &server, true);
+    let waits = ConnectionMemory::open(&limits, &address, &server, true);
     let long = Duration::from_secs(60);
     let (mut stalled, mut coming) = (Arrival::begin(&stalls, long), Arrival::begin(&comes, long));
     let [mut first, mut second, mut third] = [&stalls, &comes, &waits].map(RequestReservation::of);
@@ -165,7 +165,8 @@ async fn of_requests_that_have_all_room_in_parts_and_wait_for_each_other_the_lar
     let handler_timeout = Duration::from_secs(600).into();
     let limits = Limits { held_per_address: 1_000_000, held: 1_000_000, handler_timeout, ..Limits::default() };
     let (address, server, first) = connection(&limits);
-    let connections = [first, Connection::open(&limits, &address, &server, true), Connection::open(&limits, &address, &server, true)];
+    let connections =
+        [first, ConnectionMemory::open(&limits, &address, &server, true), ConnectionMemory::open(&limits, &address, &server, true)];
     let mut requests: Vec<_> = connections.iter().map(RequestReservation::of).collect();
     for (request, bytes) in requests.iter_mut().zip([400_000, 350_000, 240_000]) {
         assert!(request.grow(bytes).await);

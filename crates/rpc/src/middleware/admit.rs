@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::{Answer, Error, Rules, refuse};
 use crate::jsonrpc::entry::{Counted, Notified};
-use crate::memory::{AnswerReservations, BatchAnswers, Connection, RequestReservation, Size};
+use crate::memory::{AnswerReservations, BatchAnswers, ConnectionMemory, RequestReservation, Size};
 use crate::session::auth::Session;
 
 /// Makes calls wait until there is room for their answers, and counts the answers.
@@ -65,7 +65,7 @@ impl<S: Answer> Answer for Admit<S> {
 
 /// Waits until a call may begin. The wait for room in the budget of its own connection has no deadline, because it depends only on its
 /// client.
-async fn admit(connection: &Connection, size: Size, time_limit: Duration, in_batch: bool) -> Result<AnswerReservations, Elapsed> {
+async fn admit(connection: &ConnectionMemory, size: Size, time_limit: Duration, in_batch: bool) -> Result<AnswerReservations, Elapsed> {
     // The answers of a batch are sent together, so its calls could wait for each other for ever.
     if in_batch {
         return timeout(time_limit, connection.admit(size, true)).await;
@@ -75,7 +75,7 @@ async fn admit(connection: &Connection, size: Size, time_limit: Duration, in_bat
     Ok(reservations)
 }
 
-fn count(connection: &Connection, batch: Option<&BatchAnswers>, mut response: MethodResponse) -> MethodResponse {
+fn count(connection: &ConnectionMemory, batch: Option<&BatchAnswers>, mut response: MethodResponse) -> MethodResponse {
     // The answer to a subscribe call is already on its way, and is short.
     if !response.is_subscription() {
         let bytes = response.as_json().get().len();

@@ -4,7 +4,7 @@ use std::fmt;
 use serde::de::value::CowStrDeserializer;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
-use super::Key;
+use super::MemberName;
 use super::error::ParamsError;
 
 /// A deserializer that also reports the path of a fault. Otherwise it reads like the one inside it.
@@ -211,7 +211,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<'de, A> {
     type Error = ParamsError;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, ParamsError> {
-        let Some(Key(name)) = self.members.next_key().map_err(ParamsError::parser)? else { return Ok(None) };
+        let Some(MemberName(name)) = self.members.next_key().map_err(ParamsError::parser)? else { return Ok(None) };
         self.name = name;
         let deserializer: CowStrDeserializer<'_, ParamsError> = Cow::Borrowed(&*self.name).into_deserializer();
         seed.deserialize(deserializer).map(Some)

@@ -8,7 +8,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::connection::addresses::{AddressHandle, InUse};
 use crate::connection::anonymous::TrackedConnection;
-use crate::memory::Connection;
+use crate::memory::ConnectionMemory;
 use crate::session::server_address::ServerAddress;
 use hero_access::Login;
 pub use hero_access::Permission;
@@ -43,7 +43,7 @@ impl Principal {
 /// a proxy the requests of one connection may come from several callers. A WebSocket has one caller, who may log in on it.
 #[derive(Debug)]
 pub struct Session {
-    link: Arc<Link>,
+    link: Arc<ConnectionInfo>,
     principal: watch::Sender<Principal>,
     /// Whether the caller may log in as another identity.
     may_log_in: bool,
@@ -51,7 +51,7 @@ pub struct Session {
 
 /// One connection: its origin and its usage.
 #[derive(Debug)]
-struct Link {
+struct ConnectionInfo {
     peer: SocketAddr,
     local: SocketAddr,
     /// The address named by the HTTP request that is being answered, or that opened the WebSocket.
@@ -61,7 +61,7 @@ struct Link {
     requests: AtomicU32,
     calls: InUse,
     address: AddressHandle,
-    connection: Arc<Connection>,
+    connection: Arc<ConnectionMemory>,
     tracked: TrackedConnection,
     /// Whether this server encrypts it.
     tls: bool,
@@ -73,18 +73,19 @@ impl Session {
         peer: SocketAddr,
         local: SocketAddr,
         (address, tracked): (AddressHandle, TrackedConnection),
-        connection: Arc<Connection>,
+        connection: Arc<ConnectionMemory>,
         tls: bool,
         open: TaskTrackerToken,
     ) -> Self {
         metrics::gauge!(crate::CONNECTIONS).increment(1.0);
         let (server_address, touched_ms, requests, calls) = Default::default();
         let opened = Instant::now();
-        let link = Link { peer, local, server_address, opened, touched_ms, requests, calls, address, connection, tracked, tls, open };
+        let link =
+            ConnectionInfo { peer, local, server_address, opened, touched_ms, requests, calls, address, connection, tracked, tls, open };
         Self::on(Arc::new(link), Principal::Anonymous, false)
     }
 
-    fn on(link: Arc<Link>, principal: Principal, may_log_in: bool) -> Self {
+    fn on(link: Arc<ConnectionInfo>, principal: Principal, may_log_in: bool) -> Self {
         Self { link, principal: watch::Sender::new(principal), may_log_in }
     }
 
@@ -197,7 +198,7 @@ impl Session {
     }
 
     /// Returns the memory account of the connection.
-    pub(crate) fn connection(&self) -> &Arc<Connection> {
+    pub(crate) fn connection(&self) -> &Arc<ConnectionMemory> {
         &self.link.connection
     }
 
@@ -230,7 +231,7 @@ impl Session {
     }
 }
 
-impl Drop for Link {
+impl Drop for ConnectionInfo {
     fn drop(&mut self) {
         metrics::gauge!(crate::CONNECTIONS).decrement(1.0);
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::connection::addresses::Permit;
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::memory::Connection;
+use crate::memory::ConnectionMemory;
 use crate::method::{Items, Subscription};
 use crate::session::access::Access;
 use crate::session::act;
@@ -114,7 +114,7 @@ async fn pump<T: Serialize>(
     mut items: Items<T>,
     sink: &SubscriptionSink,
     name: &str,
-    connection: &Connection,
+    connection: &ConnectionMemory,
     time_limit: Duration,
     revoked: impl Future<Output = Error>,
 ) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
 
 use crate::jsonrpc::oversize::IdReader;
-use crate::memory::{Arrival, Connection, RequestReservation};
+use crate::memory::{Arrival, ConnectionMemory, RequestReservation};
 
 /// The opcode of a continuation of a message (RFC 6455, 5.2).
 const CONTINUATION: u8 = 0;
@@ -95,7 +95,7 @@ pub(super) struct Frames<R> {
     io: BufReader<R>,
     bounds: Bounds,
     /// The connection on which the messages count.
-    connection: Arc<Connection>,
+    connection: Arc<ConnectionMemory>,
     /// The message that is arriving.
     open: Option<Open>,
 }
@@ -119,7 +119,7 @@ struct Head {
 }
 
 impl<R: AsyncRead + Unpin> Frames<R> {
-    pub(super) fn new(io: R, bounds: Bounds, connection: &Arc<Connection>) -> Self {
+    pub(super) fn new(io: R, bounds: Bounds, connection: &Arc<ConnectionMemory>) -> Self {
         Self { io: BufReader::new(io), bounds, connection: Arc::clone(connection), open: None }
     }
 
@@ -321,7 +321,7 @@ mod tests {
     async fn the_time_in_which_there_is_no_room_is_not_that_of_the_message() {
         let time = Duration::from_secs(2);
         let limits = Limits { held_per_connection: 1000, ..Limits::default() };
-        let connection = Connection::open(&limits, &Divided::of_address(&limits, false), &Divided::of_server(&limits, false), true);
+        let connection = ConnectionMemory::open(&limits, &Divided::of_address(&limits, false), &Divided::of_server(&limits, false), true);
         connection.made(1000);
         let (mut peer, ours) = tokio::io::duplex(1000);
         let mut frames = Frames::new(ours, Bounds { bytes: Box::new(|| 1000), time }, &connection);

@@ -25,7 +25,7 @@ use tokio_util::task::TaskTracker;
 use super::error::Error;
 use super::jsonrpc;
 use super::limits::Limits;
-use super::memory::{Connection, RequestReservation};
+use super::memory::{ConnectionMemory, RequestReservation};
 use super::middleware::{Middleware, Rules, middleware};
 use crate::jsonrpc::entry::{PendingAnswer, Reply};
 use crate::jsonrpc::oversize::request_too_large;
@@ -266,7 +266,7 @@ impl Socket<'_> {
 }
 
 /// Sends an answer, if there is one.
-async fn send(sink: &MethodSink, connection: &Connection, reply: Option<Reply>) {
+async fn send(sink: &MethodSink, connection: &ConnectionMemory, reply: Option<Reply>) {
     let Some(Reply { json, counted, .. }) = reply else { return };
     // A refusal by middleware has not been counted yet.
     connection.made(json.get().len().saturating_sub(counted));

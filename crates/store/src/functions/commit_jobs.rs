@@ -7,9 +7,9 @@ use super::unexpected;
 use super::unstage_jobs::Staging;
 use crate::library::fcall::{Function, word_if};
 use crate::network::deadline::DEADLINE;
+use crate::relations::checked_relations::CheckedRelations;
 use crate::relations::following::Followed;
-use crate::relations::group::Group;
-use crate::relations::seen::Seen;
+use crate::relations::staged_group::StagedGroup;
 use crate::value::Text;
 use crate::views::Jobs;
 use crate::{Error, Inner};
@@ -50,11 +50,11 @@ impl Jobs<'_> {
     }
 
     async fn create_staged(self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
-        let (store, mut seen) = (&self.0, Seen::default());
+        let (store, mut seen) = (&self.0, CheckedRelations::default());
         let room = tokio::time::timeout(DEADLINE, store.staging_rooms.take(caller_of(jobs), 1)).await;
         let Ok(_room) = room else { return Ok(vec![Created::ManyStaged; jobs.len()]) };
         for _ in 0..MAX_ATTEMPTS {
-            let mut group = Group::of(jobs);
+            let mut group = StagedGroup::of(jobs);
             if let Some(places) = group.cycle() {
                 let ids: Vec<JobId> = places.iter().take(MAX_NAMED_JOBS).map(|place| jobs[*place].id.clone()).collect();
                 return Ok(group.all_refused(places, &Created::Cycle(ids)));
@@ -113,7 +113,7 @@ enum Decided {
 
 impl Inner {
     /// Creates a group to which relations of existing jobs lead, if no job would then wait for itself.
-    async fn follow_and_commit(&self, group: &Group<'_>) -> Result<Decided, Error> {
+    async fn follow_and_commit(&self, group: &StagedGroup<'_>) -> Result<Decided, Error> {
         let mut are_held = false;
         for _ in 0..MAX_ATTEMPTS {
             let revision = match self.follow(group.jobs).await? {
@@ -139,7 +139,7 @@ impl Inner {
     }
 
     /// Stages the jobs of a group.
-    async fn stage<'g>(&self, group: &mut Group<'g>, seen: &mut Seen<'g>) -> Result<Decided, Error> {
+    async fn stage<'g>(&self, group: &mut StagedGroup<'g>, seen: &mut CheckedRelations<'g>) -> Result<Decided, Error> {
         let mut from = 0;
         while from < group.jobs.len() {
             let slice = group.slice(from);
@@ -181,7 +181,7 @@ impl Inner {
     }
 
     /// Creates the staged group, if relations still have this revision.
-    async fn commit(&self, group: &Group<'_>, revision: &str) -> Result<Decided, Error> {
+    async fn commit(&self, group: &StagedGroup<'_>, revision: &str) -> Result<Decided, Error> {
         if !group.staged.contains(&true) {
             // Each job was created before.
             return Ok(Decided::Refused(group.answers.clone()));
@@ -203,7 +203,7 @@ impl Inner {
         })
     }
 
-    fn encode_commit(&self, group: &Group<'_>, revision: &str) -> Cmd {
+    fn encode_commit(&self, group: &StagedGroup<'_>, revision: &str) -> Cmd {
         let mut call = self.call(&FUNCTION);
         call.arg(group.id.as_str()).arg(group.jobs.len()).arg(self.look());
         call.arg(self.bounds.jobs_per_second()).arg(revision).arg(group.staged_jobs().count());

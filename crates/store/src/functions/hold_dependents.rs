@@ -1,7 +1,7 @@
 use super::create::{Created, NewJob, created};
 use super::unexpected;
 use crate::library::fcall::{Function, list};
-use crate::relations::group::Group;
+use crate::relations::staged_group::StagedGroup;
 use crate::value::Text;
 use crate::{Error, Inner};
 
@@ -13,7 +13,7 @@ const JOBS_PER_CALL: usize = 32;
 impl Inner {
     /// Makes existing jobs wait for those of a group that name them as their dependents. Returns the answers if one refuses: nothing if the
     /// group must be staged again.
-    pub(super) async fn hold(&self, group: &Group<'_>) -> Result<Option<Option<Vec<Created>>>, Error> {
+    pub(super) async fn hold(&self, group: &StagedGroup<'_>) -> Result<Option<Option<Vec<Created>>>, Error> {
         let names = |(_, job): &(usize, &NewJob)| group.dependents(job).next().is_some();
         // A job may name more dependents than one call takes.
         let parts: Vec<(usize, &NewJob, Vec<_>)> = group

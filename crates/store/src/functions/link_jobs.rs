@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use crate::library::fcall::Function;
 use crate::network::deadline::in_time;
-use crate::relations::group::Group;
+use crate::relations::staged_group::StagedGroup;
 use crate::{Error, Inner};
 
 const FUNCTION: Function = Function("link_jobs");
@@ -15,7 +15,7 @@ const RETRY_DELAY: Duration = Duration::from_millis(50);
 impl Inner {
     /// Makes the jobs of a created group visible, and enters them into the lists of the jobs that they wait for. The releaser does what is
     /// left, or all of it if this server ends.
-    pub(super) async fn link(&self, group: &Group<'_>) -> Result<(), Error> {
+    pub(super) async fn link(&self, group: &StagedGroup<'_>) -> Result<(), Error> {
         let last = group.last_staged().map(|place| format!("{}:{}", group.id, place + 1)).unwrap_or_default();
         let linking = async {
             let mut calls = 0;

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::Inner;
 use crate::library::fcall::Function;
-use crate::relations::group::Group;
+use crate::relations::staged_group::StagedGroup;
 use crate::value::Text;
 use hero_model::JobId;
 
@@ -17,7 +17,7 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    pub(super) fn of(store: &Arc<Inner>, group: &Group<'_>) -> Self {
+    pub(super) fn of(store: &Arc<Inner>, group: &StagedGroup<'_>) -> Self {
         Self { store: Arc::clone(store), group: group.id.clone(), many: group.jobs.len(), is_left: true }
     }
 

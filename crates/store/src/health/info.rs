@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::Error;
-use crate::network::connection::Link;
+use crate::network::connection::RedisConnection;
 use crate::views::Health;
 
 /// A system that refuses a connection does so within this time.
@@ -75,7 +75,7 @@ impl Health<'_> {
     }
 }
 
-async fn store_info(link: &Link) -> Result<StoreInfo, Error> {
+async fn store_info(link: &RedisConnection) -> Result<StoreInfo, Error> {
     let info: String = link.call(&redis::cmd("INFO")).await?;
     let value = |name: &str| info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap_or_default();
     let number = |name| value(name).parse().unwrap_or(0);
@@ -103,7 +103,7 @@ fn eviction_warning(policy: &str) -> Option<String> {
 }
 
 /// Refuses a server that cannot do what the protocol needs. Returns warnings about an unwise set-up.
-pub(crate) async fn check(link: &Link) -> Result<Vec<String>, Error> {
+pub(crate) async fn check(link: &RedisConnection) -> Result<Vec<String>, Error> {
     let info: String = link.call(redis::cmd("INFO").arg("server")).await?;
     let version = info.lines().find_map(|line| line.strip_prefix("redis_version:")).unwrap_or_default().trim().to_owned();
     let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
@@ -124,7 +124,7 @@ pub(crate) async fn check(link: &Link) -> Result<Vec<String>, Error> {
 }
 
 /// Returns a warning about an unwise set-up of a cluster.
-pub(crate) async fn cluster_warning(link: &Link) -> Option<String> {
+pub(crate) async fn cluster_warning(link: &RedisConnection) -> Option<String> {
     // A user who may not read the configuration gets no warning.
     let found: HashMap<String, String> = link.call(redis::cmd("CONFIG").arg("GET").arg("cluster-require-full-coverage")).await.ok()?;
     (found.values().next()? == "yes").then(|| {

@@ -5,7 +5,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::Claimed;
 use crate::library::fcall::list;
-use crate::news::registry::Registry;
+use crate::news::pool_handles::PoolHandles;
 use hero_model::ScriptType;
 
 /// The pools of this process that take direct starts: a new job starts in the same call that stores it.
@@ -13,7 +13,7 @@ use hero_model::ScriptType;
 /// That saves a round trip and the way through the queue. The function does it only while the queues of the pool are empty, so that no job
 /// is overtaken.
 #[derive(Debug, Default)]
-pub struct DirectStarts(Registry<DirectStart>);
+pub struct DirectStarts(PoolHandles<DirectStart>);
 
 /// The offer of one pool for direct starts.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use redis::{Arg, Cmd, ErrorKind, FromRedisValue, RedisError, ServerErrorKind};
 use crate::error::Error;
 use crate::keys::Keys;
 use crate::library::{LIBRARY, Library, PUBLIC_LIBRARY, PUBLIC_NAME};
-use crate::network::connection::{Link, first_sent};
+use crate::network::connection::{RedisConnection, first_sent};
 use crate::views::Maintenance;
 use crate::{Inner, Periods, ServerId};
 use hero_model::{ContextId, Timestamp};
@@ -27,7 +27,7 @@ impl Function {
     }
 }
 
-impl Link {
+impl RedisConnection {
     /// Calls a function of the library, and loads the library if this Redis does not have it.
     ///
     /// A Redis that is full, or whose user may load nothing, gets the library as a script, because jobs must still be recorded, renewed and

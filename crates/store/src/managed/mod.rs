@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::health::info;
-use crate::network::connection::Link;
+use crate::network::connection::RedisConnection;
 use crate::{Endpoint, Error};
 pub use check::{AOF_BASE, AOF_DIRECTORY, AOF_MANIFEST, check_aof, manifest_of_base};
 use hero_model::Backoff;
@@ -317,7 +317,7 @@ fn secret(data: &Path) -> io::Result<String> {
 }
 
 async fn answers(endpoint: &Endpoint, child: &mut Child, log: &Path) -> Result<(), Error> {
-    let link = Link::new(endpoint.client(0)?)?;
+    let link = RedisConnection::new(endpoint.client(0)?)?;
     let reads = AtomicBool::new(false);
     let asking = async {
         let mut until = Instant::now() + START_TIMEOUT;

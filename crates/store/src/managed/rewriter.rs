@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::network::connection::Link;
+use crate::network::connection::RedisConnection;
 use crate::{Endpoint, Error};
 use hero_service::{self as service, Service};
 
@@ -17,13 +17,13 @@ const IDLE_COMMANDS_PER_SECOND: u64 = 500;
 
 /// Makes a private Redis rewrite its append-only file after load, while it is idle. Redis itself does so only when the file grows.
 pub(super) struct Rewriter {
-    link: Link,
+    link: RedisConnection,
 }
 
 impl Rewriter {
     /// Watches this Redis until shutdown.
     pub(super) fn start(endpoint: &Endpoint, shutdown: CancellationToken) -> Result<(), Error> {
-        let link = Link::new(endpoint.client(0)?)?;
+        let link = RedisConnection::new(endpoint.client(0)?)?;
         tokio::spawn(service::run(Self { link }, shutdown));
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use tokio::time::Instant;
 
-use crate::network::connection::Link;
+use crate::network::connection::RedisConnection;
 use crate::{Endpoint, Error};
 
 /// The interval at which the end of the copy is checked.
@@ -57,11 +57,11 @@ pub async fn snapshot(data: &Path) -> Result<Snapshot, Error> {
     let socket = std::fs::read_link(&socket).unwrap_or(socket);
     let password = std::fs::read_to_string(data.join("redis.secret")).map_err(|error| unusable("cannot read the password in", error))?;
     let endpoint = Endpoint { password: Some(password.trim().to_owned()), ..Endpoint::of_socket(&socket) };
-    save(&Link::new(endpoint.client(0)?)?, &copy.path).await?;
+    save(&RedisConnection::new(endpoint.client(0)?)?, &copy.path).await?;
     Ok(copy)
 }
 
-async fn save(link: &Link, path: &Path) -> Result<(), Error> {
+async fn save(link: &RedisConnection, path: &Path) -> Result<(), Error> {
     let until = Instant::now() + BEGIN_TIMEOUT;
     loop {
         // Redis refuses while it writes another file.

@@ -7,7 +7,7 @@ use redis::{Pipeline, RedisResult};
 
 use crate::error::OF_ANOTHER_TYPE;
 use crate::keys::Keys;
-use crate::network::connection::Link;
+use crate::network::connection::RedisConnection;
 use crate::network::endpoint::Endpoint;
 use crate::network::home::Home;
 use crate::value::Text;
@@ -30,7 +30,7 @@ const LONGEST_EXAMPLE: usize = 48;
 
 /// The envelopes in one context.
 pub struct Mailboxes {
-    link: Arc<Link>,
+    link: Arc<RedisConnection>,
     keys: Keys,
 }
 
@@ -38,7 +38,7 @@ impl Mailboxes {
     /// Connects to the envelopes in a context of another operator's Redis.
     pub async fn connect(endpoint: &Endpoint, context: ContextId) -> Result<Self, Error> {
         let (home, keys) = Home::find(endpoint, context).await?;
-        Ok(Self { link: Arc::new(Link::to(&Arc::new(home))?), keys })
+        Ok(Self { link: Arc::new(RedisConnection::to(&Arc::new(home))?), keys })
     }
 
     /// Puts an envelope for a node, and replaces one with the same nonce. Returns whether there was room.

@@ -23,7 +23,7 @@ const TIME_LEFT_TO_CALLERS: Duration = Duration::from_millis(250);
 ///
 /// It follows the keys: if a node of a cluster refuses a call because it does not hold the keys, the call goes to the node that does. A
 /// call that ran into its deadline may have been executed.
-pub(crate) struct Link {
+pub(crate) struct RedisConnection {
     home: Arc<Home>,
     /// The connection, with the generation of the home that it leads to.
     manager: RwLock<(u64, ConnectionManager)>,
@@ -39,7 +39,7 @@ struct Health {
     in_doubt: AtomicBool,
 }
 
-impl Link {
+impl RedisConnection {
     /// Returns a link to one Redis.
     pub(crate) fn new(client: Client) -> Result<Self, Error> {
         Self::to(&Arc::new(Home::of(client)))
@@ -215,7 +215,7 @@ fn manager(client: &Client, in_a_cluster: bool) -> RedisResult<ConnectionManager
         .set_min_delay(Duration::from_millis(20))
         .set_max_delay(Duration::from_millis(500))
         .set_connection_timeout(Some(DEADLINE))
-        // Link sets its own deadline, which also covers reconnecting.
+        // RedisConnection sets its own deadline, which also covers reconnecting.
         .set_response_timeout(None)
         .set_pipeline_buffer_size(4096);
     ConnectionManager::new_lazy_with_config(client.clone(), config)

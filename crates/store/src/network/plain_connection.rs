@@ -2,13 +2,13 @@ use std::time::Duration;
 
 use redis::{Cmd, FromRedisValue};
 
-use super::connection::Link;
+use super::connection::RedisConnection;
 use super::deadline::{blocking, in_time};
 use crate::{Endpoint, Error};
 
 /// A connection for plain commands, without the library of functions: for clients of other layouts, and for measurements.
 #[derive(Clone)]
-pub(crate) struct PlainConnection(std::sync::Arc<Link>);
+pub(crate) struct PlainConnection(std::sync::Arc<RedisConnection>);
 
 impl PlainConnection {
     /// Connects to the database that the endpoint names.
@@ -16,7 +16,7 @@ impl PlainConnection {
         let client = endpoint.client(0)?;
         // A link retries for ever, and its deadline would hide the reason why it cannot connect.
         in_time(blocking(&client)).await?;
-        Ok(Self(std::sync::Arc::new(Link::new(client)?)))
+        Ok(Self(std::sync::Arc::new(RedisConnection::new(client)?)))
     }
 
     /// Sends one command, with the deadline of every call.

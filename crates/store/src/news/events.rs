@@ -7,7 +7,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Mutex, broadcast, oneshot};
 
 use crate::keys::Keys;
-use crate::network::connection::Link;
+use crate::network::connection::RedisConnection;
 use crate::network::deadline::in_time;
 use crate::value::Fields;
 use crate::views::Events;
@@ -19,7 +19,7 @@ type Entry = (String, Fields);
 
 /// All changes of all jobs of a context, read over one connection for all followers.
 pub struct Changes {
-    link: Arc<Link>,
+    link: Arc<RedisConnection>,
     key: String,
     context: ContextId,
     /// The channel of the running reader.
@@ -41,7 +41,7 @@ const MAX_WAITING_CHANGES: usize = 4096;
 const CHANGES_PER_READ: usize = 500;
 
 impl Changes {
-    pub(crate) fn new(link: Arc<Link>, keys: &Keys) -> Self {
+    pub(crate) fn new(link: Arc<RedisConnection>, keys: &Keys) -> Self {
         Self { link, key: keys.events(), context: keys.context(), live: Mutex::default() }
     }
 
@@ -67,7 +67,7 @@ impl Changes {
 
 /// Reads the stream from its end and passes it on as long as there are listeners.
 async fn read(
-    link: Arc<Link>,
+    link: Arc<RedisConnection>,
     key: String,
     context: ContextId,
     sender: broadcast::Sender<Arc<JobEvent>>,
@@ -91,7 +91,7 @@ async fn read(
 }
 
 async fn serve(
-    link: &Link,
+    link: &RedisConnection,
     key: &str,
     context: ContextId,
     sender: &broadcast::Sender<Arc<JobEvent>>,

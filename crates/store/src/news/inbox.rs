@@ -22,11 +22,11 @@ pub struct Inbox {
 #[derive(Debug, Default)]
 struct Waiting {
     /// The callers, the longest waiting first.
-    callers: Vec<Caller>,
+    callers: Vec<WaitingCall>,
 }
 
 #[derive(Debug)]
-struct Caller {
+struct WaitingCall {
     number: u64,
     since: Instant,
     /// All callers share one copy of the result.
@@ -59,7 +59,7 @@ impl Inbox {
         let (caller, reply) = oneshot::channel();
         let mut waiting = self.locked();
         let number = self.registered.fetch_add(1, Ordering::SeqCst) + 1;
-        waiting.entry(job.clone()).or_default().callers.push(Caller { number, since: Instant::now(), reply: caller });
+        waiting.entry(job.clone()).or_default().callers.push(WaitingCall { number, since: Instant::now(), reply: caller });
         drop(waiting);
         Waiter { inbox: self.clone(), job: job.clone(), number, reply }
     }

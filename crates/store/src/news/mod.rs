@@ -3,6 +3,6 @@
 pub(crate) mod alarm;
 pub(crate) mod events;
 pub(crate) mod inbox;
-pub(crate) mod registry;
+pub(crate) mod pool_handles;
 pub(crate) mod subscriber;
 pub(crate) mod wake_up;

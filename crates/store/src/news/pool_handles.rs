@@ -5,9 +5,9 @@ use hero_model::ScriptType;
 
 /// The registrations of the pools of this process, by script type. An entry lasts as long as its pool keeps it.
 #[derive(Debug)]
-pub(crate) struct Registry<T>(Mutex<HashMap<ScriptType, Vec<Weak<T>>>>);
+pub(crate) struct PoolHandles<T>(Mutex<HashMap<ScriptType, Vec<Weak<T>>>>);
 
-impl<T> Registry<T> {
+impl<T> PoolHandles<T> {
     /// Adds an entry for a type.
     pub(crate) fn enter(&self, script_type: &ScriptType, entry: &Arc<T>) {
         let mut of_type = self.locked();
@@ -26,7 +26,7 @@ impl<T> Registry<T> {
     }
 }
 
-impl<T> Default for Registry<T> {
+impl<T> Default for PoolHandles<T> {
     fn default() -> Self {
         Self(Mutex::default())
     }

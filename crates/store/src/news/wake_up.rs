@@ -2,12 +2,12 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use super::registry::Registry;
+use super::pool_handles::PoolHandles;
 use hero_model::ScriptType;
 
 /// Wakes the pools of this process when work arrives.
 #[derive(Debug, Default)]
-pub struct WakeUps(Registry<Notify>);
+pub struct WakeUps(PoolHandles<Notify>);
 
 impl WakeUps {
     /// Returns a handle that is notified when work of a type arrives, as long as it is kept.

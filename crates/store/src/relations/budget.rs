@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::caller_rooms::CallerRooms;
+use super::caller_semaphores::CallerSemaphores;
 use crate::Error;
 use crate::network::deadline::DEADLINE;
 
@@ -28,7 +28,7 @@ pub(crate) struct RelationBudget {
     paid: Mutex<Paid>,
     /// The lock that is held by the request that waits or follows.
     line: tokio::sync::Mutex<()>,
-    callers: CallerRooms,
+    callers: CallerSemaphores,
     /// The caller whose creates went into the last call.
     last: Mutex<String>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Since {
 impl Default for RelationBudget {
     fn default() -> Self {
         let paid = Mutex::new(Paid { until: Instant::now(), price: Duration::ZERO });
-        Self { paid, line: tokio::sync::Mutex::default(), callers: CallerRooms::new(ROOM_OF_CALLER), last: Mutex::default() }
+        Self { paid, line: tokio::sync::Mutex::default(), callers: CallerSemaphores::new(ROOM_OF_CALLER), last: Mutex::default() }
     }
 }
 

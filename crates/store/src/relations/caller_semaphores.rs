@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A fixed amount of room for each caller, so that a caller with large requests delays only its own requests.
-pub(crate) struct CallerRooms {
+pub(crate) struct CallerSemaphores {
     of_a_caller: usize,
     callers: Mutex<HashMap<String, Arc<Semaphore>>>,
 }
 
-impl CallerRooms {
+impl CallerSemaphores {
     pub(crate) fn new(of_a_caller: usize) -> Self {
         Self { of_a_caller, callers: Mutex::default() }
     }

@@ -1,9 +1,9 @@
 //! Jobs that wait for jobs: groups, cycles, and what following relations may cost.
 
 pub(crate) mod budget;
-pub(crate) mod caller_rooms;
+pub(crate) mod caller_semaphores;
+pub(crate) mod checked_relations;
 pub(crate) mod cycle;
 pub(crate) mod following;
-pub(crate) mod group;
 pub(crate) mod related;
-pub(crate) mod seen;
+pub(crate) mod staged_group;

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::checked_relations::{CheckedRelations, LISTS, list_of};
 use super::cycle::cycle;
-use super::seen::{LISTS, Seen, list_of};
 use crate::batch::Weight;
 use crate::functions::{Created, NewJob};
 use crate::value::Text;
@@ -24,7 +24,7 @@ impl NewJob {
 }
 
 /// A group of jobs that are about to be stored in one step.
-pub(crate) struct Group<'g> {
+pub(crate) struct StagedGroup<'g> {
     /// The id of the group among the staged groups.
     pub(crate) id: JobId,
     pub(crate) jobs: &'g [NewJob],
@@ -43,7 +43,7 @@ pub(crate) struct Group<'g> {
     ended: Vec<Vec<(usize, &'g JobId)>>,
 }
 
-impl<'g> Group<'g> {
+impl<'g> StagedGroup<'g> {
     pub(crate) fn of(jobs: &'g [NewJob]) -> Self {
         let places: HashMap<&JobId, usize> = jobs.iter().enumerate().map(|(place, job)| (&job.id, place)).collect();
         let mut inside = [BTreeMap::<usize, Vec<usize>>::new(), BTreeMap::new()];
@@ -97,12 +97,12 @@ impl<'g> Group<'g> {
     }
 
     /// Returns the relations of a job to jobs outside of the group, as far as they must be checked.
-    pub(crate) fn outside(&self, job: &'g NewJob, seen: &Seen<'g>) -> Vec<(&'static str, &'g JobId)> {
+    pub(crate) fn outside(&self, job: &'g NewJob, seen: &CheckedRelations<'g>) -> Vec<(&'static str, &'g JobId)> {
         job.relations().filter(|(relation, other)| !self.places.contains_key(other) && !seen.has(relation, other)).collect()
     }
 
     /// Takes the answer for a job that was staged.
-    pub(crate) fn take(&mut self, place: usize, answer: &[Text], seen: &mut Seen<'g>) {
+    pub(crate) fn take(&mut self, place: usize, answer: &[Text], seen: &mut CheckedRelations<'g>) {
         self.staged[place] = true;
         let ended: HashSet<&str> = answer.iter().skip(1).filter_map(|text| text.0.as_deref()).collect();
         for (relation, other) in self.jobs[place].relations().filter(|(_, other)| !self.places.contains_key(other)) {
