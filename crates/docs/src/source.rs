@@ -43,6 +43,11 @@ pub(super) const PICTURES: &[Source] = pictures!(
     "subscribers"
     "bystanders"
     "flow"
+    "soak-memory"
+    "soak-file"
+    "soak-latency"
+    "soak-jobs"
+    "soak-keys"
 );
 
 /// Every document, in the order of the navigation.
