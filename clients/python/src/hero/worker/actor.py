@@ -29,6 +29,12 @@ SHOWN = 50
 """Maximum number of task names that are announced."""
 
 
+async def within(event: asyncio.Event, seconds: float) -> None:
+    """Waits for an event, at most this long."""
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
+
+
 class Worker:
     """An actor of one script type. Actors that run at the same time need different `instance` numbers; the default is
     the process id.
@@ -137,8 +143,7 @@ class Worker:
             await self._take(store)
             await self._drain()
             # A Redis that does not answer delays the end only briefly.
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._drains.wait(), OBEYING)
+            await within(self._drains, OBEYING)
         finally:
             left = {*beside, *(task for _, task in self._runs.values())}
             for _ in range(5):
@@ -209,8 +214,7 @@ class Worker:
 
     async def _sleep(self, seconds: float) -> None:
         """Sleeps until there may be something to do."""
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), seconds)
+        await within(self._wake, seconds)
 
     async def _present(self, store: Store) -> None:
         """Sends heartbeats, so that the actor is listed and the server accepts jobs of its type.
@@ -232,8 +236,7 @@ class Worker:
             if draining:
                 await asyncio.sleep(seconds)
             else:
-                with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(self._ending.wait(), seconds)
+                await within(self._ending, seconds)
 
     async def _listen(self, store: Store) -> None:
         """Receives notifications of new jobs and of stop requests.
