@@ -1,4 +1,4 @@
-//! What is due before the next poll is announced to the loops of every server.
+//! Functions announce to the loops of every server what is due before the next poll.
 
 use std::time::Duration;
 

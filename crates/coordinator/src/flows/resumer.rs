@@ -83,8 +83,7 @@ impl Service for Resumer {
         if self.walked_at.elapsed() >= WALK_INTERVAL_AND_SIZE.0 {
             self.walk().await?;
         }
-        let until_next = next.map_or(DueKind::POLL_INTERVAL, |next| next.since(self.store.clock().now()));
-        Ok(if flows.len() == FLOWS_PER_ROUND { Duration::ZERO } else { until_next.clamp(MIN_PAUSE, DueKind::POLL_INTERVAL) })
+        Ok(if flows.len() == FLOWS_PER_ROUND { Duration::ZERO } else { self.store.pause_until(next).max(MIN_PAUSE) })
     }
 
     async fn due_early(&mut self) {

@@ -33,11 +33,8 @@ impl Service for Promoter {
         let planned = self.planned.replace(now);
         let promoted =
             self.store.jobs().promote_after(JOBS_PER_CALL, planned.is_none_or(|planned| planned.elapsed() >= STALL_AFTER)).await?;
-        let pause = match promoted.next_due {
-            _ if promoted.handled >= JOBS_PER_CALL => Duration::ZERO,
-            Some(due) => due.since(self.store.clock().now()).clamp(Duration::from_millis(1), DueKind::POLL_INTERVAL),
-            None => DueKind::POLL_INTERVAL,
-        };
+        let is_full = promoted.handled >= JOBS_PER_CALL;
+        let pause = if is_full { Duration::ZERO } else { self.store.pause_until(promoted.next_due) };
         self.planned = Some(now + pause);
         Ok(pause)
     }

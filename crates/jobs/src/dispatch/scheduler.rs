@@ -258,7 +258,7 @@ impl Service for Scheduler {
                 Ok(Duration::ZERO)
             }
             None if self.retries => Ok(RETRY_DELAY),
-            None => Ok(pause(next, self.store.clock().now())),
+            None => Ok(self.store.pause_until(next)),
         }
     }
 
@@ -268,11 +268,6 @@ impl Service for Scheduler {
         }
         self.store.comes_due(DueKind::Occurrences).await;
     }
-}
-
-/// Returns the pause until the next round.
-fn pause(next: Option<Timestamp>, now: Timestamp) -> Duration {
-    next.map_or(DueKind::POLL_INTERVAL, |next| next.since(now).clamp(Duration::from_millis(1), DueKind::POLL_INTERVAL))
 }
 
 fn count(store: &Store, what: &str, by: u64) {

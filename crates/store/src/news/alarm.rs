@@ -33,6 +33,9 @@ impl DueKind {
     }
 }
 
+/// Minimum pause of a loop: the precision of times.
+const MIN_PAUSE: Duration = Duration::from_millis(1);
+
 /// Minimum length of a wait, so that no announcement keeps a loop busy.
 const MIN_WAIT: Duration = Duration::from_millis(10);
 
@@ -78,6 +81,11 @@ impl Alarms {
 }
 
 impl Store {
+    /// Returns the pause until this time, or until the next poll if that is earlier or no time is known.
+    pub fn pause_until(&self, due: Option<Timestamp>) -> Duration {
+        due.map_or(DueKind::POLL_INTERVAL, |due| due.since(self.clock().now()).clamp(MIN_PAUSE, DueKind::POLL_INTERVAL))
+    }
+
     /// Returns when something is due that was announced. One loop may wait for each kind.
     pub async fn comes_due(&self, kind: DueKind) {
         let alarm = self.0.alarms.of(kind);
