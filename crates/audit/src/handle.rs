@@ -82,6 +82,11 @@ impl Audit {
         Ok(Doing { begun: Some((Arc::clone(open), record)), counted: false })
     }
 
+    /// Whether anything is recorded.
+    pub fn is_open(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Records something that has already happened and cannot be refused. If there is no room, it is counted, and the
     /// count is recorded later.
     pub fn note(&self, record: impl FnOnce() -> Record) {

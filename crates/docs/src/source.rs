@@ -178,5 +178,6 @@ pub(super) const SECTIONS: [Section; 8] = [
         "docs/decisions/75-what-stays-our-own-and-why.md"
         "docs/decisions/76-what-processes-hold-is-looked-at-beside.md"
         "docs/decisions/77-jobs-of-a-server-have-no-list-with-their-reply.md"
+        "docs/decisions/78-a-short-script-runs-before-its-job-is-stored.md"
     ),
 ];

@@ -48,10 +48,10 @@ pub use contexts::{Databases, Listed};
 pub use error::{Barred, Error};
 pub use flows::{FlowState, StoredFlow, StoredFlowJob};
 pub use functions::{
-    ActorRoom, Advanced, AttemptEnd, ContextChange, Created, Deleted, Ended, Evicted, Fetch, Fetched, FlowAction, FlowCreated, Granted,
-    IdentityChange, IdentityStored, IndexesDeclared, JobOfFlow, LogLines, LoginStored, Making, NewFlow, NewFlowJob, NewJob, NotFired,
-    Numbered, ObjectStored, OpenJobs, Pausing, Pending, Portion, Promoted, Pruning, Recovered, Retried, RunnerStored, Scheduling, Started,
-    Stopping, TokenCreated, Unlisted, Walked, Written,
+    ActorRoom, Advanced, ContextChange, Created, Deleted, Evicted, Fetch, Fetched, FlowAction, FlowCreated, Granted, IdentityChange,
+    IdentityStored, IndexesDeclared, JobOfFlow, LogLines, LoginStored, Making, NewFlow, NewFlowJob, NewJob, NotFired, Numbered,
+    ObjectStored, OpenJobs, Pausing, Pending, Portion, Promoted, Pruning, Recovered, Retried, RunnerStored, Scheduling, Started, Stopping,
+    TokenCreated, Unlisted, Walked, Written,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported};
 pub use functions::{
@@ -65,7 +65,9 @@ pub use jobs::claimed::Claimed;
 #[doc(hidden)]
 pub use jobs::codec::ERROR_FIELDS;
 pub use jobs::codec::{JobEnd, JobView};
-pub use jobs::direct_start::{DirectStart, DirectStarts};
+pub use jobs::direct_start::{DirectJob, DirectStart, DirectStarts, NotedLease};
+pub use jobs::ended::{AttemptEnd, Ended};
+pub use jobs::speculative_run::{SpeculativeRun, may_have_effects};
 pub use layouts::conveyor::{AddTo, ConveyorProducer, Relative};
 pub use layouts::rhailib::{ReplyQueue, RhailibTasks};
 pub use layouts::{LayoutQueues, Layouts, Push, queues_of_pool};
@@ -163,9 +165,9 @@ struct Inner {
     changes: Changes,
     /// Notified when a job ended in this process whose relatives are to be released.
     releases: tokio::sync::Notify,
-    create: Batch<NewJob, Created>,
+    create: Batch<functions::Creation, Created>,
     /// The large ones, so that others do not wait while so much data is sent.
-    create_large: Batch<NewJob, Created>,
+    create_large: Batch<functions::Creation, Created>,
     /// The jobs whose relations must be followed.
     related: Batch<relations::related::Related, Created>,
     relation_budget: relations::budget::RelationBudget,

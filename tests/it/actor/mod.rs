@@ -7,3 +7,4 @@ mod leases;
 mod masks;
 mod pool;
 mod queues;
+mod speculation;

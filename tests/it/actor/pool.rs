@@ -153,7 +153,9 @@ async fn a_job_starts_in_the_script_that_stores_it_when_an_actor_has_room() {
     let house = House::open(1).await;
     crate::support::until("a job that never was in a queue", || async {
         let before: Option<u64> = house.redis.run(&["HGET", "hero:meta:queue:stats:osis", "started"]).await;
-        let id = house.run("1").await.unwrap().job_id;
+        // Nobody waits for it, so it does not run before it is stored.
+        let id = house.dispatcher.jobs().run(spec("1")).await.unwrap();
+        house.is(&id, Status::Finished).await;
         assert_eq!(house.redis.run::<Option<u64>>(&["HGET", "hero:meta:queue:stats:osis", "started"]).await, Some(before.unwrap_or(0) + 1));
         let queued: Option<String> = house.redis.run(&["HGET", &format!("hero:job:{id}"), "queued_at"]).await;
         let known: bool = house.redis.run(&["SISMEMBER", "hero:meta:queues", "hero:q:work:type:osis"]).await;

@@ -35,6 +35,9 @@ pub async fn check(town: &Town, jobs: &Jobs) -> usize {
         if event.contains_key("dispatched") {
             of_job.push(Change { status: "dispatched".into(), attempt: 0, kind: None });
         }
+        if event.contains_key("started") {
+            of_job.push(Change { status: "started".into(), attempt: 1, kind: None });
+        }
         of_job.push(change);
     }
     // Nobody gave up a call before it was answered, so every job with an id of its client's is one that was acknowledged.

@@ -10,9 +10,11 @@ async fn stream(house: &House) -> Vec<(String, String, String)> {
     let events: Vec<(String, BTreeMap<String, String>)> = house.redis.run(&["XRANGE", "hero:events", "-", "+"]).await;
     let changes = events.into_iter().flat_map(|(cursor, event)| {
         let change = (cursor, event["job"].clone(), event["status"].clone());
-        // One entry stands for two changes of a job that started as it was stored.
-        let first = event.contains_key("dispatched").then(|| (format!("{}:1", change.0), change.1.clone(), "dispatched".to_owned()));
-        first.into_iter().chain([change])
+        // One entry stands for two changes of a job that started as it was stored, and for three of one that finished before.
+        let earlier: Vec<&str> = ["dispatched", "started"].into_iter().filter(|status| event.contains_key(*status)).collect();
+        let part = |(at, status): (usize, &str)| (format!("{}:{}", change.0, at + 1), change.1.clone(), status.to_owned());
+        let earlier: Vec<_> = earlier.into_iter().enumerate().map(part).collect();
+        earlier.into_iter().chain([change])
     });
     changes.collect()
 }

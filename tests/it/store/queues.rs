@@ -111,7 +111,7 @@ async fn a_job_does_not_start_at_once_past_a_pause_or_a_limit_or_sorted_jobs() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let osis: ScriptType = "osis".parse().unwrap();
-    let (direct_start, _started) = store.direct_starts().open(&osis, vec!["osis:io:1".into()], vec!["hero:q:work:type:osis".into()]);
+    let (direct_start, _started) = store.direct_starts().open(&osis, vec!["osis:io:1".into()], vec!["hero:q:work:type:osis".into()], None);
     let create = async || {
         direct_start.set_room(1);
         store.jobs().create(job_of("ann")).await.unwrap()

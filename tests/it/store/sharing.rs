@@ -43,7 +43,7 @@ async fn of_the_jobs_of_events_only_what_the_filter_asks_for_is_read() {
 async fn a_create_that_was_refused_for_want_of_memory_leaves_its_pool_in_no_doubt() {
     let redis = Redis::start().await;
     let store = redis.store().await;
-    let (direct_start, _jobs) = store.direct_starts().open(&"osis".parse().unwrap(), vec!["osis:default:1".into()], Vec::new());
+    let (direct_start, _jobs) = store.direct_starts().open(&"osis".parse().unwrap(), vec!["osis:default:1".into()], Vec::new(), None);
     direct_start.set_room(1);
     fill(&redis).await;
     let error = store.jobs().create(new_job(spec("1"))).await.unwrap_err();

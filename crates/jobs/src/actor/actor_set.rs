@@ -19,7 +19,7 @@ use super::status::PoolStatus;
 use super::worker::{Report, Work};
 use hero_audit::Audit;
 use hero_model::{ContextId, ErrorKind, JobError, JobId, Timestamp};
-use hero_store::{ActorRoom, AttemptEnd, Claimed, Ended, Registration};
+use hero_store::{ActorRoom, AttemptEnd, Claimed, Ended, Registration, SpeculativeRun};
 
 /// The actors of a pool, their running and waiting jobs, and the ends to record. It does not use Redis.
 pub(super) struct ActorSet {
@@ -100,13 +100,16 @@ impl ActorSet {
         rooms
     }
 
-    /// Adds a job that this pool has claimed.
+    /// Adds a job that this pool has claimed, or that it runs before the job is stored.
     pub(super) fn add_job(&mut self, job: Claimed, now: Instant) {
-        // A job has one lease at a time, so an earlier claim of it is lost.
-        self.lose(&job.job, |claim| claim != job.claim);
-        self.leases.add(&job.job, job.claim);
+        if job.speculation.is_none() {
+            // A job has one lease at a time, so an earlier claim of it is lost, and a run without a lease was in vain.
+            self.lose(&job.job, |claim| claim != job.claim);
+            self.drop_runs(&job.job, |run| !run.is_stored());
+            self.leases.add(&job.job, job.claim);
+        }
         if self.to_stop.take(&job.job, now) {
-            return self.ends.push(stopped(job));
+            return self.end_waiting(stopped, job);
         }
         self.claims.add(&job.job);
         match self.actors.get_mut(job.actor_index) {
@@ -130,7 +133,8 @@ impl ActorSet {
                 let failed = self.actors[actor].replace(worker, (self.start_worker)(actor, worker))?;
                 tracing::error!(job = %failed.job, "a worker panicked while running a job and is replaced");
                 self.record(actor, &failed, &AttemptEnd::Crashed);
-                self.end(failed.lost, Ended::of(failed.job, failed.attempt, failed.claim, now, AttemptEnd::Crashed));
+                let ended = Ended::of(failed.job, failed.attempt, failed.claim, now, AttemptEnd::Crashed);
+                self.end(failed.lost, ended, failed.speculation.as_ref());
                 None
             }
             Report::Done { actor, worker, ended, ran, ready } => {
@@ -138,10 +142,10 @@ impl ActorSet {
                 if let Some(running) = &running {
                     self.record(actor, running, &ended.end);
                 }
-                let lost = running.is_some_and(|running| running.lost);
+                let (lost, speculation) = running.map_or((false, None), |running| (running.lost, running.speculation));
                 self.status.set_running(actor, self.actors[actor].running(), worker > 0 || ready);
                 tracing::debug!(job = %ended.job, actor = %self.actors[actor].name, ?ran, outcome = ended.end.word(), "a job has ended");
-                self.end(lost, *ended);
+                self.end(lost, *ended, speculation.as_ref());
                 self.prefetch.ran(ran);
                 Some(ran)
             }
@@ -150,11 +154,31 @@ impl ActorSet {
 
     /// Queues the end of a run to be recorded. Drops it if the lease was lost: then another server has the job, or its
     /// end is recorded already.
-    fn end(&mut self, lost: bool, ended: Ended) {
+    fn end(&mut self, lost: bool, ended: Ended, speculation: Option<&SpeculativeRun>) {
         if lost {
-            self.leases.remove(&ended.job, ended.claim);
-        } else {
-            self.ends.push(ended);
+            // A run before its job was stored had no lease. Another run of the job may have it.
+            if speculation.is_none_or(SpeculativeRun::is_stored) {
+                self.leases.remove(&ended.job, ended.claim);
+            }
+            return;
+        }
+        self.ends.extend(match speculation {
+            Some(run) => run.record(ended),
+            None => Some(ended),
+        });
+    }
+
+    /// Queues the end of a job that has not begun.
+    fn end_waiting(&mut self, end: impl Fn(Claimed) -> Ended, job: Claimed) {
+        let speculation = job.speculation.clone();
+        self.end(false, end(job), speculation.as_ref());
+    }
+
+    /// Stops and forgets runs of a job that were in vain, because it was not stored as a started one.
+    pub(super) fn drop_runs(&mut self, job: &JobId, is_in_vain: impl Fn(&SpeculativeRun) -> bool) {
+        while self.take_out(job, |waiting| waiting.speculation.as_ref().is_some_and(&is_in_vain)).is_some() {}
+        for actor in &mut self.actors {
+            actor.drop_runs(job, &is_in_vain);
         }
     }
 
@@ -200,7 +224,7 @@ impl ActorSet {
             return;
         }
         if let Some(waiting) = self.take_out(job, |_| true) {
-            return self.ends.push(stopped(waiting));
+            return self.end_waiting(stopped, waiting);
         }
         self.to_stop.add(job, now);
     }
@@ -210,26 +234,45 @@ impl ActorSet {
         self.to_stop.clear();
     }
 
-    /// Drops the claims of a job whose leases were lost. A running script is stopped, and its end is not recorded.
-    pub(super) fn lose(&mut self, job: &JobId, is_lost: impl Fn(u32) -> bool) {
-        for actor in &mut self.actors {
-            if actor.lose(job, &is_lost) {
-                tracing::warn!(%job, "the lease of a running job was lost; it is stopped here, and somebody else may run it");
-            }
-        }
-        while let Some(waiting) = self.take_out(job, &is_lost) {
-            self.leases.remove(&waiting.job, waiting.claim);
+    /// Whether this pool has a job that it does not know to be stored, so that Redis may count a claim of it already.
+    pub(super) fn has_unstored(&self, job: &JobId) -> bool {
+        let unstored = |waiting: &Claimed| waiting.job == *job && waiting.speculation.as_ref().is_some_and(|run| !run.is_stored());
+        self.actors.iter().any(|actor| actor.runs_unstored(job)) || self.waiting.iter().any(|(_, waiting)| unstored(waiting))
+    }
+
+    /// Drops a claim whose lease was lost.
+    pub(super) fn lose_claim(&mut self, job: &JobId, claim: u32) {
+        if !self.lose(job, |other| other == claim) {
+            // A run that was in vain before its job was known to be stored gave up no lease.
+            self.leases.remove(job, claim);
         }
     }
 
+    /// Drops the claims of a job whose leases were lost. A running script is stopped, and its end is not recorded. Returns
+    /// whether there were any.
+    pub(super) fn lose(&mut self, job: &JobId, is_lost: impl Fn(u32) -> bool) -> bool {
+        let mut some = false;
+        for actor in &mut self.actors {
+            if actor.lose(job, &is_lost) {
+                some = true;
+                tracing::warn!(%job, "the lease of a running job was lost; it is stopped here, and somebody else may run it");
+            }
+        }
+        while let Some(waiting) = self.take_out(job, |waiting| is_lost(waiting.claim)) {
+            some = true;
+            self.leases.remove(&waiting.job, waiting.claim);
+        }
+        some
+    }
+
     /// Removes a claim of a job from the waiting jobs, and returns it.
-    fn take_out(&mut self, job: &JobId, which: impl Fn(u32) -> bool) -> Option<Claimed> {
+    fn take_out(&mut self, job: &JobId, which: impl Fn(&Claimed) -> bool) -> Option<Claimed> {
         if !self.claims.contain(job) {
             return None;
         }
         let queues = self.actors.iter_mut().map(|actor| &mut actor.own).chain([&mut self.waiting]);
         for queue in queues {
-            if let Some(at) = queue.iter().position(|(_, waiting)| waiting.job == *job && which(waiting.claim)) {
+            if let Some(at) = queue.iter().position(|(_, waiting)| waiting.job == *job && which(waiting)) {
                 self.claims.remove(job);
                 return queue.remove(at).map(|(_, job)| job);
             }

@@ -14,7 +14,9 @@ use super::reconcile::Reconciler;
 use super::settings::PoolSettings;
 use super::worker::Report;
 use hero_model::JobId;
-use hero_store::{AttemptEnd, Claimed, DirectStart, Ended, Error, Fetch, Fetched, LayoutQueues, Registration, Store};
+use hero_store::{
+    AttemptEnd, Claimed, DirectJob, DirectStart, Ended, Error, Fetch, Fetched, LayoutQueues, NotedLease, Registration, Store,
+};
 
 /// The interval at which the queues are checked, even without a wake-up.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -56,7 +58,7 @@ pub(super) struct Fetcher {
     wake_up: Arc<Notify>,
     /// The room that this pool offers for direct starts.
     direct_start: Arc<DirectStart>,
-    started: mpsc::UnboundedReceiver<Claimed>,
+    started: mpsc::UnboundedReceiver<DirectJob>,
     idle: watch::Sender<bool>,
     mode: watch::Receiver<PoolMode>,
     /// Whether there may be jobs in the queues, so that a fetch is worthwhile.
@@ -67,6 +69,8 @@ pub(super) struct Fetcher {
     asked_for: usize,
     /// Whether Redis may count claims for this pool that the pool does not know of.
     unsure: bool,
+    /// Whether the last comparison came too early, so that the pool makes another before it ends.
+    compares_again: bool,
     reconciler: Reconciler,
     failing: Option<Failing>,
     wait_time: Histogram,
@@ -108,8 +112,11 @@ impl Fetcher {
         let queues: Arc<[(String, usize)]> = store.queues().of_registrations(registrations).into();
         let names = registrations.iter().map(ToString::to_string).collect();
         let layout_queues = Arc::new(store.queues().of_layouts(&settings.script_type, &settings.layouts));
+        let leases = actors.leases().clone();
+        let noted_lease: Option<NotedLease> =
+            settings.may_speculate().then(|| Box::new(move |job: &JobId, claim| leases.add(job, claim)) as NotedLease);
         let (direct_start, started) =
-            store.direct_starts().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()));
+            store.direct_starts().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()), noted_lease);
         Self {
             direct_start,
             started,
@@ -131,6 +138,7 @@ impl Fetcher {
             instances_may_have_jobs: true,
             asked_for: 0,
             unsure: false,
+            compares_again: false,
             reconciler: Reconciler::default(),
             failing: None,
         }
@@ -175,12 +183,15 @@ impl Fetcher {
                 call = self.next_call(!takes || overdue);
             }
             if !overdue && takes {
-                self.direct_start.set_room(self.actors.room().saturating_sub(if call.is_some() { self.asked_for } else { 0 }));
+                // Jobs on their way here take their room already.
+                let taken = self.started.len() + if call.is_some() { self.asked_for } else { 0 };
+                self.direct_start.set_room(self.actors.room().saturating_sub(taken));
             }
             let is_idle = self.actors.leases().len() == 0;
             self.idle.send_if_modified(|idle| std::mem::replace(idle, is_idle) != is_idle);
             let leaves = stop_by.is_some() || *self.mode.borrow() == PoolMode::Draining;
-            if leaves && nothing_on_its_way && call.is_none() && self.actors.ends.is_empty() && self.actors.is_idle() {
+            let is_done = call.is_none() && !self.compares_again && self.actors.ends.is_empty() && self.actors.is_idle();
+            if leaves && nothing_on_its_way && is_done {
                 return;
             }
             tokio::select! {
@@ -192,9 +203,13 @@ impl Fetcher {
                 _ = self.reports.recv_many(&mut reports, 64) => {
                     reports.drain(..).for_each(|report| self.handle_report(report));
                 }
-                Some(job) = self.started.recv() => self.add_job(job, Instant::now()),
+                Some(message) = self.started.recv() => match message {
+                    DirectJob::Start(job) => self.add_job(job, Instant::now()),
+                    DirectJob::Ended(ended) => self.actors.ends.push(ended),
+                    DirectJob::Dropped(job, run) => self.actors.drop_runs(&job, |other| *other == run),
+                },
                 () = self.direct_start.closed(), if overdue || !takes => {}
-                Some((job, claim)) = self.losses.recv() => self.actors.lose(&job, |other| other == claim),
+                Some((job, claim)) = self.losses.recv() => self.actors.lose_claim(&job, claim),
                 () = self.wake_up.notified() => self.look_everywhere(),
                 stop = self.stops.recv() => match stop {
                     Ok(job) => self.actors.stop(&job, Instant::now()),
@@ -265,7 +280,9 @@ impl Fetcher {
     }
 
     /// Handles an answer of Redis. After a failure, returns the time of the next try.
+    /// If the pool leaves, claims that it does not know of are requeued without a delay.
     fn handle_answer(&mut self, answer: Answer, leaves: bool, stop_by: Option<Instant>) -> Option<Instant> {
+        self.compares_again = false;
         match answer {
             Answer::Fetched(ends, wanted, Ok(fetched)) => {
                 self.failing = None;
@@ -295,8 +312,14 @@ impl Fetcher {
                 }
                 Some(Instant::now() + RETRY_DELAY)
             }
-            Answer::Held(Ok(held)) => {
+            // While a job is on its way here, a claim that is not known yet may be its.
+            Answer::Held(Ok(_)) if leaves && !(self.direct_start.is_closed() && self.started.is_empty()) => {
+                self.compares_again = true;
+                Some(Instant::now() + RETRY_DELAY)
+            }
+            Answer::Held(Ok(mut held)) => {
                 self.unsure = false;
+                held.retain(|(job, _)| !self.actors.has_unstored(job));
                 let lost = self.reconciler.compare(held, self.actors.leases(), leaves);
                 let now = self.store.clock().now();
                 // Redis knows the claim only. The attempt can be 0, because a requeued attempt is reported to nobody.

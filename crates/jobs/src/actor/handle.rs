@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::worker::Work;
 use hero_model::JobId;
-use hero_store::Claimed;
+use hero_store::{Claimed, SpeculativeRun};
 
 /// The fetcher's view of an actor: one worker with an engine, and more workers while concurrent jobs run side by side.
 pub(super) struct ActorHandle {
@@ -43,6 +43,8 @@ pub(super) struct Running {
     concurrent: bool,
     /// True if its lease was lost. Such a run is stopped, and its end is not recorded.
     pub(super) lost: bool,
+    /// Set if it began before its job is stored.
+    pub(super) speculation: Option<SpeculativeRun>,
 }
 
 impl ActorHandle {
@@ -108,9 +110,18 @@ impl ActorHandle {
         let stop = CancellationToken::new();
         let worker = &mut self.workers[at];
         let (id, attempt, claim, concurrent) = (job.job.clone(), job.attempt, job.claim, job.concurrent);
-        let caller = job.caller_id.clone();
-        worker.running =
-            Some(Running { job: id, attempt, claim, caller, began: Instant::now(), stop: stop.clone(), concurrent, lost: false });
+        let (caller, speculation) = (job.caller_id.clone(), job.speculation.clone());
+        worker.running = Some(Running {
+            job: id,
+            attempt,
+            claim,
+            caller,
+            began: Instant::now(),
+            stop: stop.clone(),
+            concurrent,
+            lost: false,
+            speculation,
+        });
         // A worker takes one job at a time, so its channel has room. If the worker has just ended, a new one replaces
         // it.
         if let Err(TrySendError::Closed(work) | TrySendError::Full(work)) = worker.work.try_send(Work { job, stop }) {
@@ -163,8 +174,14 @@ impl ActorHandle {
 
     /// Stops a job if this actor runs it. Returns whether it does.
     pub(super) fn stop(&self, job: &JobId) -> bool {
-        let running = self.runs().find(|running| running.job == *job && !running.lost);
+        let counts = |running: &&Running| !running.lost && !running.speculation.as_ref().is_some_and(SpeculativeRun::is_over);
+        let running = self.runs().filter(counts).find(|running| running.job == *job);
         running.inspect(|running| running.stop.cancel()).is_some()
+    }
+
+    /// Returns whether it runs a job that is not stored yet.
+    pub(super) fn runs_unstored(&self, job: &JobId) -> bool {
+        self.runs().any(|running| running.job == *job && running.speculation.as_ref().is_some_and(|run| !run.is_stored()))
     }
 
     /// Stops the runs of a job whose lease was lost. Returns whether there were any.
@@ -177,6 +194,17 @@ impl ActorHandle {
             }
         }
         some
+    }
+
+    /// Stops the runs of a job that were in vain, because it was not stored as a started one. Their ends are not
+    /// recorded.
+    pub(super) fn drop_runs(&mut self, job: &JobId, is_in_vain: impl Fn(&SpeculativeRun) -> bool) {
+        for running in self.workers.iter_mut().filter_map(|worker| worker.running.as_mut()) {
+            if running.job == *job && running.speculation.as_ref().is_some_and(&is_in_vain) {
+                running.stop.cancel();
+                running.lost = true;
+            }
+        }
     }
 
     /// Drops all workers, and returns their runs.

@@ -15,7 +15,7 @@ use hero_engine::{Answer, Capability, Host, HostCall, JobCall, LogRecord, Object
 use hero_model::{ContextId, JobId, Json, LogLevel, Progress};
 use hero_process::keep::Used;
 use hero_sal::AttemptResources;
-use hero_store::{self as store, Store};
+use hero_store::{self as store, SpeculativeRun, Store, may_have_effects};
 
 /// The host of one attempt of a job: its log, its progress, and the answers to its host calls.
 ///
@@ -27,6 +27,8 @@ pub(super) struct JobHost {
     /// The files, processes and connections of the job.
     pub(super) resources: Arc<AttemptResources>,
     pub(super) progress: Option<ProgressWriter>,
+    /// Set if the attempt began before its job is stored.
+    pub(super) speculation: Option<SpeculativeRun>,
 }
 
 /// The job that makes a host call, and its caller.
@@ -65,8 +67,11 @@ impl Host for JobHost {
             self.set_progress(progress);
             return Box::pin(std::future::ready(Ok(Value::Null.into())));
         }
-        let (calling_job, resources) = (self.calling_job.clone(), self.resources.clone());
+        let (calling_job, resources, speculation) = (self.calling_job.clone(), self.resources.clone(), self.speculation.clone());
         Box::pin(async move {
+            if !may_have_effects(speculation.as_ref()).await {
+                return Err("the job was not stored; nothing was done".to_owned());
+            }
             calling_job.may(uses, name).await?;
             match host_call {
                 HostCall::Objects(call) => calling_job.of_objects(call).await.map_err(|error| told(&error, uses)),
@@ -81,7 +86,7 @@ impl Host for JobHost {
 impl JobHost {
     fn set_progress(&mut self, progress: Progress) {
         let CallingJob { store, job, claim, .. } = &self.calling_job;
-        let new = || ProgressWriter::new(store.clone(), job.clone(), *claim, self.log.masker());
+        let new = || ProgressWriter::new(store.clone(), job.clone(), *claim, self.log.masker(), self.speculation.clone());
         self.progress.get_or_insert_with(new).set(progress);
     }
 

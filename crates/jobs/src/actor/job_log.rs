@@ -9,7 +9,7 @@ use super::store_retry::StoreRetry;
 use crate::log_file::{self, LogDirectory, LogFile};
 use hero_engine::LogRecord;
 use hero_model::{JobError, JobId, LogLevel, Secrets, Timestamp, excerpt};
-use hero_store::{self as store, Store};
+use hero_store::{self as store, Claimed, SpeculativeRun, Store, may_have_effects};
 
 /// The number of lines sent to Redis at once.
 const LINES_PER_CALL: usize = 128;
@@ -26,6 +26,8 @@ pub(super) struct JobLog {
     job: JobId,
     /// The start of the attempt, by the clock of Redis.
     began: Timestamp,
+    /// Set if the attempt began before the job is stored.
+    speculation: Option<SpeculativeRun>,
     masker: Masker,
     file: Option<LogFile>,
     writer: Option<Writer>,
@@ -52,13 +54,15 @@ impl JobLog {
     /// that file.
     pub(super) async fn new(
         store: &Store,
-        (job, began): (&JobId, Timestamp),
+        claimed: &Claimed,
         mask: &Mask,
         secrets: Secrets,
         file: Option<(&LogDirectory, &str)>,
     ) -> Result<Self, log_file::Error> {
         let masker = Masker { mask: mask.clone(), secrets };
-        let mut log = Self { store: store.clone(), job: job.clone(), began, masker, file: None, writer: None, has_lines: false };
+        let (job, began, speculation) = (&claimed.job, claimed.started_at, claimed.speculation.clone());
+        let mut log =
+            Self { store: store.clone(), job: job.clone(), began, speculation, masker, file: None, writer: None, has_lines: false };
         if let Some((directory, path)) = file {
             match open(store, directory, job, path).await {
                 Ok(file) => log.file = Some(file),
@@ -119,11 +123,16 @@ impl JobLog {
             // The log limit of the engine bounds the number of entries that wait here.
             let (lines, incoming) = mpsc::unbounded_channel();
             let stream = Stream { store: self.store.clone(), job: self.job.clone(), last: before(self.began), failed: false };
-            let task = write(stream, self.masker.clone(), self.file.take(), incoming);
-            Writer { lines, task: tokio::spawn(task) }
+            let (speculation, task) = (self.speculation.take(), write(stream, self.masker.clone(), self.file.take(), incoming));
+            let task = tokio::spawn(async move {
+                if may_have_effects(speculation.as_ref()).await {
+                    task.await;
+                }
+            });
+            Writer { lines, task }
         });
         for entry in entries {
-            // The writer reads until this sender is dropped, so this cannot fail.
+            // The writer reads until this sender is dropped, unless the job was not stored.
             let _ = writer.lines.send(entry);
         }
     }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::mask::Masker;
 use super::store_retry::Retryable;
 use hero_model::{JobId, Progress, excerpt};
-use hero_store::Store;
+use hero_store::{SpeculativeRun, Store, may_have_effects};
 
 /// Minimum time between two writes. Each write is an event, and their number is limited.
 const MIN_WRITE_INTERVAL: Duration = Duration::from_millis(500);
@@ -27,9 +27,16 @@ pub(super) struct ProgressWriter {
 }
 
 impl ProgressWriter {
-    pub(super) fn new(store: Store, job: JobId, claim: u32, masker: Masker) -> Self {
+    /// `speculation` is set if the job is not stored yet.
+    pub(super) fn new(store: Store, job: JobId, claim: u32, masker: Masker, speculation: Option<SpeculativeRun>) -> Self {
         let ((newest, progress), ending) = (watch::channel(None), CancellationToken::new());
-        Self { newest, task: tokio::spawn(write(store, job, claim, masker, progress, ending.clone())), ending }
+        let writing = write(store, job, claim, masker, progress, ending.clone());
+        let task = tokio::spawn(async move {
+            if may_have_effects(speculation.as_ref()).await {
+                writing.await;
+            }
+        });
+        Self { newest, task, ending }
     }
 
     /// Writes this progress, unless a newer one replaces it first.

@@ -6,7 +6,7 @@ use super::Mask;
 use crate::log_file::LogDirectory;
 use hero_access::Authority;
 use hero_audit::Audit;
-use hero_engine::{Capability, EngineSettings, Limits};
+use hero_engine::{Capability, EngineSettings, Limits, Program};
 use hero_model::{Name, ScriptType};
 use hero_sal::Resources;
 use hero_store::Layouts;
@@ -60,6 +60,12 @@ impl PoolSettings {
     pub(super) fn engine_now(&self) -> EngineSettings {
         let limits = self.bounds.as_ref().map(|bounds| bounds.borrow().clone());
         EngineSettings { limits: limits.unwrap_or_else(|| self.engine.limits.clone()), ..self.engine.clone() }
+    }
+
+    /// True if jobs may run before they are stored: their scripts reach the outside only through host calls, which the
+    /// worker holds back, and no attempt is recorded that may be in vain.
+    pub(super) fn may_speculate(&self) -> bool {
+        self.engine.program == Program::Rhai && !self.audit.is_open()
     }
 
     /// True if an engine that was started with these limits may run the next job.

@@ -20,7 +20,7 @@ use hero_model::{Backoff, ErrorKind, JobError, JobSpec, Seconds, Secrets, exact}
 use hero_process::Spawner;
 use hero_sal::AttemptResources;
 use hero_service::away;
-use hero_store::{AttemptEnd, Claimed, Ended, Store};
+use hero_store::{AttemptEnd, Claimed, Ended, SpeculativeRun, Store};
 
 /// A job for an actor.
 pub(super) struct Work {
@@ -123,6 +123,9 @@ impl Worker {
                     // The fetcher has requeued the job and ended, so a result would be refused.
                     () = self.reports.closed() => return,
                 };
+                if let Some(run) = &work.job.speculation {
+                    run.hand_over(&ended);
+                }
                 // A worn-out engine runs jobs until its successor is ready.
                 if successor.is_none() && engine.worn_out() {
                     let (spawner, settings) = (self.spawner.clone(), self.settings.engine_now());
@@ -214,6 +217,7 @@ impl Worker {
             capabilities: self.settings.engine.capabilities.clone(),
             resources: self.resources(&run),
             progress: None,
+            speculation: job.speculation.clone(),
         };
         let mut ran = engine.run(&run, &mut host, &work.stop).await;
         // If the engine died before it got the job, another engine is tried, and the job loses no attempt.
@@ -230,7 +234,10 @@ impl Worker {
                 ended.end = match ran.result {
                     Ok(output) => AttemptEnd::Finished(output),
                     // The store was away, so the timeout is not the script's fault.
-                    Err(error) if error.kind == ErrorKind::Timeout && retry.waited(&self.store).await => {
+                    Err(error)
+                        if error.kind == ErrorKind::Timeout
+                            && (job.speculation.as_ref().is_some_and(SpeculativeRun::waits) || retry.waited(&self.store).await) =>
+                    {
                         tracing::warn!(job = %job.job, attempt = job.attempt, "a job timed out while waiting for the store; it is requeued");
                         AttemptEnd::Requeued
                     }
@@ -277,7 +284,7 @@ impl Worker {
         let file = job.log_path.as_deref().map(|path| (&self.settings.log_directory, path));
         let (env, bytes) = (run.env.clone(), run.env.values().map(String::len).sum());
         let secrets = away(bytes, move || Secrets::of(&env)).await.ok_or(AttemptEnd::Requeued)?;
-        let log = JobLog::new(&self.store, (&job.job, job.started_at), &self.settings.mask, secrets, file).await;
+        let log = JobLog::new(&self.store, job, &self.settings.mask, secrets, file).await;
         log.map(|log| (run, log)).map_err(|error| self.failed(job, unavailable(format!("log_path: {error}"))))
     }
 

@@ -103,7 +103,7 @@ impl JobCalls<'_> {
         let mut waiter = self.0.contexts().store(context).await?.inbox().register(&id);
         let stored = self.store_job(job).await?;
         told(&stored.id);
-        if stored.earlier || stored.status.is_final() {
+        if stored.earlier || stored.status == Status::Error {
             // The earlier job may not have been started, and nobody may have waited for its result.
             self.start_earlier(context, &stored).await?;
             return self.wait_until_end(context, &stored.id, deadline.saturating_duration_since(Instant::now())).await;

@@ -5,6 +5,7 @@ use redis::Cmd;
 use super::create::{Created, NewJob, created};
 use super::unexpected;
 use super::unstage_jobs::Staging;
+use crate::functions::Beginning;
 use crate::library::fcall::{Function, word_if};
 use crate::network::deadline::DEADLINE;
 use crate::relations::checked_relations::CheckedRelations;
@@ -150,7 +151,7 @@ impl Inner {
             call.arg(format!("{} {} {} {new} {follows}", group.id, group.jobs.len(), slice.start + 1)).arg(0).arg(slice.len());
             for place in slice.clone() {
                 let job = &group.jobs[place];
-                self.encode_job(&mut call, job, None, &group.outside(job, seen), &group.fields(place));
+                self.encode_job(&mut call, job, &Beginning::Queued, &group.outside(job, seen), &group.fields(place));
             }
             self.memory.add(slice.len(), &call);
             group.is_written = true;

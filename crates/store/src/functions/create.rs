@@ -1,20 +1,20 @@
+mod creation;
+
 use std::collections::BTreeMap;
-use std::sync::Weak;
 use std::time::Duration;
 
-use redis::Cmd;
 use sha2::{Digest, Sha256};
 
 use super::unexpected;
-use crate::batch::{Batch, Request, Weight};
-use crate::jobs::codec::fields;
-use crate::jobs::direct_start::Reservation;
+use crate::batch::Weight;
 use crate::keys::Keys;
-use crate::library::fcall::{Function, list, word_if};
+use crate::library::fcall::Function;
 use crate::value::{Text, json};
 use crate::views::Jobs;
-use crate::{Claimed, Error, Firing, Inner, Push};
-use hero_model::{FlowId, JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, Timestamp, hex};
+use crate::{Error, Firing, Push};
+use hero_model::{FlowId, JobId, JobSpec, Priority, Queue, Status, Target, hex};
+
+pub(crate) use creation::{Beginning, Creation, create_batch};
 
 const FUNCTION: Function = Function("create");
 
@@ -109,33 +109,20 @@ impl Jobs<'_> {
         if job.may_close_a_cycle() {
             return self.0.relate(job).await;
         }
-        let line = if job.weight().is_large() { &self.0.create_large } else { &self.0.create };
-        line.ask(job).await
-    }
-}
-
-pub(crate) fn create_batch(store: Weak<Inner>) -> Batch<NewJob, Created> {
-    Batch::new(move |jobs| {
-        let store = store.clone();
-        async move {
-            let answers = match store.upgrade() {
-                Some(store) => store.create_all(&jobs, false).await,
-                None => Err(Error::Closed),
-            };
-            (jobs, answers)
+        if job.weight().is_large() {
+            return self.0.create_large.ask(Creation { job, speculation: None }).await;
         }
-    })
-}
-
-impl Request for NewJob {
-    fn weight(&self) -> Weight {
-        NewJob::weight(self)
+        let speculation = self.0.speculate(&job);
+        if let Some(speculation) = &speculation {
+            speculation.is_due().await;
+        }
+        self.0.create.ask(Creation { job, speculation }).await
     }
 }
 
 impl NewJob {
     /// Returns the queue of the job. A named group or instance always has its own queue.
-    fn queue(&self) -> Queue {
+    pub(crate) fn queue(&self) -> Queue {
         let spec = &self.spec;
         let target = Target::of(spec.group.clone(), spec.instance);
         Queue { script_type: spec.script_type.clone(), target, priority: spec.priority }
@@ -151,7 +138,7 @@ impl NewJob {
     }
 
     /// Whether an actor with room may start it in the function that stores it: no other program can know it yet, and any actor may run it.
-    fn may_start_at_once(&self) -> bool {
+    pub(crate) fn may_start_at_once(&self) -> bool {
         let spec = &self.spec;
         let plain = self.occurrence.is_none() && spec.job_id.is_none() && spec.idempotency_key.is_none() && spec.run_at.is_none();
         let plain = plain && self.relations().next().is_none();
@@ -187,7 +174,7 @@ impl NewJob {
 
     /// Returns the shadow queue: the legacy queue to which the job is pushed as well, or alone. A job for a group or an instance has none,
     /// unless it names a worker.
-    fn shadow(&self, keys: &Keys, push: Push) -> Option<String> {
+    pub(crate) fn shadow(&self, keys: &Keys, push: Push) -> Option<String> {
         let spec = &self.spec;
         match (push, &spec.worker_id) {
             (Push::Canonical, _) => None,
@@ -201,162 +188,8 @@ impl NewJob {
     }
 }
 
-impl Inner {
-    /// Returns nothing for a job that must be sent again in a call of its own.
-    pub(crate) async fn create_all(&self, jobs: &[NewJob], or_none: bool) -> Result<Vec<Option<Created>>, Error> {
-        let now = self.clock.now();
-        // A job that is only in the shadow queue does not start here.
-        let room = |job: &NewJob| {
-            if self.push != Push::Legacy && job.may_start_at_once() { self.direct_starts.reserve(&job.spec.script_type) } else { None }
-        };
-        let reservations: Vec<Option<Reservation>> = jobs.iter().map(room).collect();
-        let call = self.encode(jobs, or_none, &reservations, now);
-        self.memory.add(jobs.len(), &call);
-        let wake = || {
-            let queued = jobs.iter().zip(&reservations).filter(|(job, room)| job.start && room.is_none());
-            queued.for_each(|(job, _)| self.wake_ups.wake(&job.spec.script_type));
-        };
-        let answers: Result<Vec<Vec<Text>>, Error> = if or_none || jobs.iter().map(NewJob::weight).sum::<Weight>().is_heavy() {
-            // A fetch must not wait until so much data has been sent.
-            let answers = self.commands.function(&call).await;
-            wake();
-            answers
-        } else {
-            self.fetches.function_and_then(&call, wake).await
-        };
-        let mut started_at = Vec::new();
-        let answers = match answers {
-            Ok(mut answers) => {
-                let followed = answers.pop_if(|answer| answer.first().and_then(|word| word.0.as_deref()) == Some("followed"));
-                let followed = followed.and_then(|mut answer| answer.pop()?.parse::<u32>());
-                followed.into_iter().for_each(|relations| self.relation_budget.pay(relations));
-                started_at.extend(answers.iter().map(|answer| answer.get(2).and_then(Text::parse).map(Timestamp::from_millis)));
-                answers.iter().map(|answer| created(answer)).collect::<Result<Vec<_>, _>>()
-            }
-            Err(error) => Err(error),
-        };
-        let answers = match answers {
-            Ok(answers) => answers,
-            Err(error) => {
-                for (job, room) in jobs.iter().zip(reservations) {
-                    match room {
-                        // The pool reports its room again.
-                        Some(_) if error.not_done() => self.wake_ups.wake(&job.spec.script_type),
-                        Some(room) => room.lost(),
-                        None => {}
-                    }
-                }
-                return Err(error);
-            }
-        };
-        for (((job, answer), room), started_at) in jobs.iter().zip(&answers).zip(reservations).zip(started_at) {
-            match (room, answer) {
-                (Some(room), Some(Created::Created(Status::Started))) => {
-                    let claimed = Claimed::from_start(&job.id, &job.spec, room.actor_index(), started_at.unwrap_or(now));
-                    room.fill(claimed);
-                }
-                (Some(_), _) => self.wake_ups.wake(&job.spec.script_type),
-                (None, _) => {}
-            }
-        }
-        Ok(answers)
-    }
-
-    /// Begins a call of the function. `way` says how it stores jobs, `most` how many may run, and how many be created per second.
-    pub(super) fn begin_create(&self, now: Timestamp, waits: Duration, way: [&'static str; 2], most: [usize; 2]) -> Cmd {
-        let mut call = self.call_at(&FUNCTION, now);
-        call.arg(self.bounds.queue_length()).arg(waits.as_millis() as u64).arg(self.periods.lease.as_millis() as u64);
-        call.arg(list([way[0], way[1], self.look()])).arg(list(most));
-        call
-    }
-
-    fn encode(&self, jobs: &[NewJob], or_none: bool, reservations: &[Option<Reservation>], now: Timestamp) -> Cmd {
-        let of_flow = jobs.iter().any(|job| job.flow.is_some());
-        let waits = if of_flow { crate::views::Flows::UNSTARTED_FLOWS_WAIT } else { self.periods.keep_created };
-        // The jobs of a flow were counted when the flow was created.
-        let per_second = if of_flow { 0 } else { self.bounds.jobs_per_second() };
-        let way = [word_if("all", or_none), word_if("shadows", self.push == Push::Both)];
-        let mut call = self.begin_create(now, waits, way, [self.bounds.max_running(), per_second as usize]);
-        call.arg(jobs.iter().enumerate().filter_map(|(at, job)| Some(job.occurrence.as_ref()?.argument(at + 1))).collect::<String>());
-        let mut pools: Vec<(&ScriptType, &Reservation)> = Vec::new();
-        for (job, room) in jobs.iter().zip(reservations) {
-            if let Some(room) = room
-                && !pools.iter().any(|(_, other)| other.is_beside(room))
-            {
-                pools.push((&job.spec.script_type, room));
-            }
-        }
-        call.arg(pools.len());
-        for (script_type, room) in pools {
-            call.arg(script_type.as_str()).arg(room.queues());
-        }
-        call.arg(jobs.len());
-        for (job, room) in jobs.iter().zip(reservations) {
-            self.encode_job(&mut call, job, room.as_ref(), &job.relations().collect::<Vec<_>>(), &[]);
-        }
-        call
-    }
-
-    /// Encodes a job for the function: its relations in both directions, and further fields.
-    pub(super) fn encode_job(
-        &self,
-        call: &mut Cmd,
-        job: &NewJob,
-        room: Option<&Reservation>,
-        relations: &[(&'static str, &JobId)],
-        further: &[(String, String)],
-    ) {
-        let spec = &job.spec;
-        let shadow = job.shadow(&self.keys, self.push);
-        let queue = shadow.clone().filter(|_| self.push == Push::Legacy).unwrap_or_else(|| self.keys.work(&job.queue()));
-        call.arg(job.id.as_str()).arg(list([
-            spec.script_type.as_str(),
-            &queue,
-            room.and_then(Reservation::actor).unwrap_or("-"),
-            word_if("new", spec.job_id.is_none()),
-            word_if("start", job.start),
-            word_if("waited", job.waited),
-            word_if("due", spec.run_at.is_some()),
-            word_if("keyed", spec.idempotency_key.is_some()),
-            word_if("related", !relations.is_empty()),
-        ]));
-        if let Some(time) = spec.run_at {
-            call.arg(time.as_millis());
-        }
-        if let Some([key, of_params]) = job.digests() {
-            call.arg(key).arg(of_params);
-        }
-        if !relations.is_empty() {
-            call.arg(relations.len());
-        }
-        for (relation, id) in relations {
-            call.arg(*relation).arg(id.as_str());
-        }
-        let mut fields = fields(spec, self.keys.context());
-        if let Some(shadow) = shadow {
-            // At the end, the job replies as the legacy layout requires, whichever actor ends it.
-            fields.extend([("dialect", "legacy".into()), ("twin", shadow)]);
-            if self.push == Push::Legacy {
-                fields.push(("twin_only", "1".into()));
-            }
-        }
-        if let Some(JobOfFlow { flow, caller, number }) = &job.flow {
-            // Its hash in the runner layout is written with each change of the job.
-            let key = self.keys.runner_job(*caller, *number);
-            fields.extend([("dialect", "runner".into()), ("dialect_key", key), ("flow", flow.to_string())]);
-        }
-        call.arg((fields.len() + further.len()) * 2);
-        for (field, value) in fields {
-            call.arg(field).arg(value);
-        }
-        for (field, value) in further {
-            call.arg(field).arg(value);
-        }
-    }
-}
-
 /// Reads an answer; nothing if the job must be sent again.
-pub(super) fn created(answer: &[Text]) -> Result<Option<Created>, Error> {
+pub(crate) fn created(answer: &[Text]) -> Result<Option<Created>, Error> {
     let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
     let status = |at| Status::parse(text(at)).unwrap_or(Status::Started);
     let param = || ["prerequisites", "dependents", "parent_id", "predecessor_id"].into_iter().find(|param| text(1) == Some(param));

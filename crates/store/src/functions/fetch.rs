@@ -3,13 +3,14 @@ use std::time::Duration;
 use rand::seq::IndexedRandom as _;
 use redis::Cmd;
 
-use crate::jobs::codec::{JobEnd, JobView};
+use crate::jobs::codec::JobView;
+use crate::jobs::ended::{AttemptEnd, Ended};
 use crate::layouts::LayoutQueues;
 use crate::library::fcall::{Function, list, word_if};
 use crate::value::{Text, json};
 use crate::views::{Jobs, Limits, Maintenance, Queues};
 use crate::{Audience, Claimed, Error};
-use hero_model::{ErrorKind, JobError, JobId, JobResult, Json, Output, ScriptType, Status, Timestamp, Usage};
+use hero_model::{Json, ScriptType, Status, Timestamp};
 
 const FUNCTION: Function = Function("fetch");
 /// The variant for full memory: Redis refuses the first function then, and this one needs very little.
@@ -20,69 +21,6 @@ const PAUSE_WHEN_FULL: Duration = Duration::from_secs(1);
 
 /// The answer of the function, as its header describes it.
 type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u8, u8, u8, i64, Vec<String>);
-
-/// The end of an attempt.
-#[derive(Debug, Clone, PartialEq)]
-pub enum AttemptEnd {
-    /// The script returned.
-    Finished(Output),
-    /// The script failed, was stopped, or ran out of time.
-    Failed {
-        /// The error.
-        error: JobError,
-        /// The wait before the next attempt, if one is left.
-        retry_in: Duration,
-    },
-    /// The hash describes a job that can never run: it is not retried.
-    Refused(JobError),
-    /// The engine died.
-    Crashed,
-    /// The actor leaves and requeues the job as if it had not taken it.
-    Requeued,
-}
-
-impl AttemptEnd {
-    /// Returns the end as a word, for the log.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Finished(_) => "finished",
-            Self::Failed { error, .. } => match error.kind {
-                ErrorKind::Timeout => "timed out",
-                ErrorKind::Stopped => "stopped",
-                _ => "failed",
-            },
-            Self::Refused(_) => "refused",
-            Self::Crashed => "crashed",
-            Self::Requeued => "requeued",
-        }
-    }
-}
-
-/// An attempt that ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
-    /// The job.
-    pub job: JobId,
-    /// The number of the attempt, for waiters.
-    pub attempt: u32,
-    /// The claim of the attempt. Only a report with the claim that holds the lease counts.
-    pub claim: u32,
-    /// The time when it began.
-    pub started_at: Timestamp,
-    /// Whether it wrote to the log.
-    pub logged: bool,
-    /// The resources that it used.
-    pub usage: Option<Usage>,
-    /// The end.
-    pub end: AttemptEnd,
-}
-
-impl Ended {
-    /// Returns an attempt without log lines and with unknown resource use.
-    pub fn of(job: JobId, attempt: u32, claim: u32, started_at: Timestamp, end: AttemptEnd) -> Self {
-        Self { job, attempt, claim, started_at, logged: false, usage: None, end }
-    }
-}
 
 /// An actor that takes jobs, with its free room.
 #[derive(Debug, Clone, PartialEq)]
@@ -239,15 +177,7 @@ impl Queues<'_> {
         if !inbox.awaits(&end.job) || !status.is_some_and(Status::is_final) {
             return;
         }
-        let job_end = match &end.end {
-            AttemptEnd::Finished(output) => {
-                let (text, format, id) = (output.text.clone(), Some(output.format.as_str()), end.job.clone());
-                let times = [Some(end.started_at), Some(now.max(end.started_at))];
-                JobEnd::Finished(JobResult::of(id, text, format, end.attempt, times, end.usage))
-            }
-            AttemptEnd::Failed { error, .. } | AttemptEnd::Refused(error) => JobEnd::Failed { error: error.clone(), attempt: end.attempt },
-            AttemptEnd::Crashed | AttemptEnd::Requeued => return Jobs(self.0).tell_by_reading(end.job.clone()),
-        };
+        let Some(job_end) = end.of_job(now) else { return Jobs(self.0).tell_by_reading(end.job.clone()) };
         if inbox.deliver(&end.job, &JobView::Ended(job_end), audience) {
             // Some waiters registered later. The job may run again by now, or this is the end that they wait for.
             Jobs(self.0).tell_by_reading(end.job.clone());

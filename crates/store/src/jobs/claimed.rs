@@ -1,3 +1,4 @@
+use super::speculative_run::SpeculativeRun;
 use crate::value::{Text, json};
 use hero_model::{JobId, JobSpec, Seconds, Timestamp};
 
@@ -36,9 +37,14 @@ pub struct Claimed {
     pub queued_at: Option<Timestamp>,
     /// Whether it may run beside other jobs of its actor.
     pub concurrent: bool,
+    /// Its run, if it began before the job is stored.
+    pub speculation: Option<SpeculativeRun>,
 }
 
 impl Claimed {
+    /// The number of the first claim of a new job.
+    pub(crate) const FIRST_CLAIM: u32 = 1;
+
     /// The fields of the hash that a fetch returns for a job; `jobs.GIVEN` in the library.
     #[doc(hidden)]
     pub const GIVEN: [&str; 11] = [
@@ -62,7 +68,7 @@ impl Claimed {
             pinned: false,
             job: id.clone(),
             attempt: 1,
-            claim: 1,
+            claim: Self::FIRST_CLAIM,
             started_at,
             script: Some(spec.script.clone()),
             args: spec.args.as_ref().map(|args| args.as_str().to_owned()),
@@ -74,6 +80,7 @@ impl Claimed {
             failures: 0,
             queued_at: Some(started_at),
             concurrent: spec.concurrent,
+            speculation: None,
         }
     }
 
@@ -104,6 +111,7 @@ impl Claimed {
             failures: given("failures").parse().unwrap_or(0),
             queued_at: given("queued_at").parse().or_else(|| given("created_at").parse()),
             concurrent: given("concurrent").0.as_deref() == Some("true"),
+            speculation: None,
         })
     }
 }

@@ -12,18 +12,19 @@ end
 
 -- Reads a job from the arguments. Its fields stay there, from `first` to `last`.
 function incoming.take()
-  local id, idempotency, digest = request.take(), nil, nil
-  local script_type, queue, actor, new, start, waited, due, keyed, related = unpack(request.take_list(), 1, 9)
+  local id, idempotency, digest, output, format, usage = request.take(), nil, nil, nil, nil, nil
+  local script_type, queue, actor, new, start, waited, due, keyed, related, returned = unpack(request.take_list(), 1, 10)
   local due_at = due == 'due' and request.take_number() or nil
   if keyed == 'keyed' then idempotency, digest = request.take_many(2) end
   local of = related == 'related' and take_relations() or nil
+  if returned == 'returned' then output, format, usage = request.take_many(3) end
   local fields = request.take_number()
   local first = request.at + 1
   request.at = request.at + fields
   return {
     id = id, is_new = new == 'new', starts = start == 'start', is_waited = waited == 'waited', actor = actor ~= '-' and actor or nil,
     due = due_at, script_type = script_type, queue = queue, idempotency = idempotency, digest = digest, relations = of,
-    first = first, last = request.at, status = nil, written = 0,
+    output = output, format = format, usage = usage, first = first, last = request.at, status = nil, written = 0,
   }
 end
 

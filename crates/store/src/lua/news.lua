@@ -52,6 +52,10 @@ function news.progress(id, attempt, progress) append('job', id, 'status', 'start
 -- started.
 function news.event_of_both(id) append('job', id, 'status', 'started', 'attempt', '1', 'dispatched', '1') end
 
+-- Reports with one entry three changes of a job that is stored after its script returned: it was dispatched, its first
+-- attempt started, and it finished.
+function news.event_of_all(id) append('job', id, 'status', 'finished', 'attempt', '1', 'dispatched', '1', 'started', '1') end
+
 -- Tells listeners that a queue that was empty has a job.
 function news.woken(queue, script_type)
   insist('SADD', keys.queues, queue)

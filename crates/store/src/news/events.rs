@@ -134,8 +134,8 @@ async fn serve(
 
 /// Returns the changes in an entry of the stream, in order; none if a foreign program wrote it.
 ///
-/// A job that started as it was stored has one entry for two changes: it was dispatched, and its first attempt started. Jobs that were
-/// created together share an entry. The cursor of each change but the last counts the changes of the entry up to and including it.
+/// A job that started as it was stored has one entry for two changes: it was dispatched, and its first attempt started. One that was stored
+/// after its script returned has one for three: it finished as well. Jobs that were created together share an entry. The cursor of each change but the last counts the changes of the entry up to and including it.
 fn events(entry: &Entry, context: ContextId) -> Vec<JobEvent> {
     let together = text_of(entry, "jobs");
     let jobs: Vec<JobId> = match together {
@@ -144,8 +144,10 @@ fn events(entry: &Entry, context: ContextId) -> Vec<JobEvent> {
     };
     let mut events: Vec<JobEvent> = jobs.into_iter().filter_map(|job| event(entry, job, context)).collect();
     if together.is_none() && entry.1.contains_key("dispatched") {
-        let dispatched = events.first().map(|event| JobEvent { status: Status::Dispatched, attempt: 0, ..event.clone() });
-        events.splice(0..0, dispatched);
+        let before = |status, attempt| events.first().map(|event| JobEvent { status, attempt, ..event.clone() });
+        let dispatched = before(Status::Dispatched, 0);
+        let started = if entry.1.contains_key("started") { before(Status::Started, 1) } else { None };
+        events.splice(0..0, dispatched.into_iter().chain(started));
     }
     let last = events.len().saturating_sub(1);
     for (at, event) in events.iter_mut().enumerate().take(last) {

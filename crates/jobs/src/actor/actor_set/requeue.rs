@@ -24,7 +24,7 @@ impl ActorSet {
         self.claims.clear();
         // Each goes to the front of its queue, so the first in order is requeued last.
         let requeued = |job: Claimed| Ended::of(job.job, job.attempt, job.claim, job.started_at, AttemptEnd::Requeued);
-        self.ends.extend(waiting.into_iter().rev().map(|(_, job)| requeued(job)));
+        waiting.into_iter().rev().for_each(|(_, job)| self.end_waiting(requeued, job));
     }
 
     /// Requeues the jobs that did not end in the grace period. The actors and their engines end with the fetcher.
@@ -33,7 +33,7 @@ impl ActorSet {
         for (actor, run) in self.actors.iter_mut().enumerate().flat_map(of_actor).collect::<Vec<_>>() {
             tracing::warn!(job = %run.job, "a running job is requeued, because this process ends");
             self.record(actor, &run, &AttemptEnd::Requeued);
-            self.end(run.lost, Ended::of(run.job, run.attempt, run.claim, now, AttemptEnd::Requeued));
+            self.end(run.lost, Ended::of(run.job, run.attempt, run.claim, now, AttemptEnd::Requeued), run.speculation.as_ref());
         }
     }
 }

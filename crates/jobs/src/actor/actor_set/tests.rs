@@ -72,6 +72,7 @@ fn job(concurrent: bool) -> Claimed {
         failures: 0,
         queued_at: None,
         concurrent,
+        speculation: None,
     }
 }
 
@@ -245,4 +246,40 @@ fn a_job_that_was_claimed_twice_and_waits_is_dropped_claim_by_claim() {
     pool.actors.stop(&waits.job, now);
     pool.take(&Claimed { claim: 3, ..waits });
     assert_eq!(pool.ends().into_iter().map(|end| end.claim).collect::<Vec<_>>(), [3]);
+}
+
+#[test]
+fn a_run_before_its_job_is_stored_neither_takes_nor_gives_up_the_lease_of_another_run_of_it() {
+    let (mut pool, run) = (TestPool::of(2), SpeculativeRun::default());
+    let early = Claimed { speculation: Some(run.clone()), ..job(false) };
+    let stored = Claimed { actor_index: 1, speculation: None, ..early.clone() };
+    pool.take(&early);
+    assert!(!pool.actors.leases().contains(&(early.job.clone(), 1)));
+    // It was queued instead of started, and is fetched before the pool learns that its run was in vain.
+    pool.take(&stored);
+    let (in_vain, real) = (pool.work(0).unwrap(), pool.work(1).unwrap());
+    assert!(in_vain.stop.is_cancelled());
+    pool.actors.drop_runs(&early.job, |other| *other == run);
+    pool.done(0, &early, finished());
+    assert!(!real.stop.is_cancelled() && pool.actors.leases().contains(&(early.job, 1)) && pool.ends().is_empty());
+}
+
+#[test]
+fn a_run_that_waits_for_a_worker_while_its_job_is_dropped_is_forgotten() {
+    let (mut pool, run) = (TestPool::new(), SpeculativeRun::default());
+    let (first, early) = (job(false), Claimed { speculation: Some(run.clone()), ..job(false) });
+    pool.take(&first);
+    pool.take(&early);
+    pool.actors.drop_runs(&early.job, |other| *other == run);
+    pool.done(0, &first, finished());
+    assert!(pool.work(0).is_some_and(|work| work.job.job == first.job) && pool.work(0).is_none());
+    assert_eq!(pool.ends().into_iter().map(|end| end.job).collect::<Vec<_>>(), [first.job]);
+}
+
+#[test]
+fn a_lease_that_was_lost_and_belongs_to_no_run_is_given_up() {
+    let (mut pool, id) = (TestPool::new(), JobId::random());
+    pool.actors.leases().add(&id, 1);
+    pool.actors.lose_claim(&id, 1);
+    assert!(!pool.actors.leases().contains(&(id, 1)));
 }

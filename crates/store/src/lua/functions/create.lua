@@ -12,11 +12,13 @@
 --       then number of jobs, each:
 --       id · list, with '-' for no: script type · work queue · actor that has room · 'new' (nobody else can have the id)
 --            · 'start' · 'waited' (this server waits for it) · 'due' (it has a time) · 'keyed' (it has an idempotency key) · 'related'
+--            · 'returned' (its script ran already, in the actor that has room)
 --       · 'due': the time, ms · 'keyed': digest of caller and idempotency key · digest of the parameters
 --       · 'related': number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
+--       · 'returned': output · format of the output · usage (JSON or '')
 --       · number of fields and values other than those of every job · field · value …
 -- Gives for each job {'staged', 'list id' for each job in whose list it need not wait …}
--- · {'created', status, and if that is 'started' the time, ms} · {'exists', status} (id taken)
+-- · {'created', status, and if that is 'started', or 'finished' after its script returned, the time, ms} · {'exists', status} (id taken)
 -- · {'same', id, status} (idempotency key seen) · {'reused', id} (idempotency key seen with other parameters) · {'full', length}
 -- · {'no', parameter, id …} (there are no such jobs) · {'late', id, status} (that dependent has begun)
 -- · {'crowded', id} (that dependent waits for the maximum number of jobs)
@@ -35,8 +37,8 @@ local limit_of_queue, given_up, lease_until, has_shadows, room, per_second
 -- The answer for new jobs while Redis is nearly full, or nil.
 local no_memory
 local answers, created = {}, {}
--- The number of stored jobs of each script type, and the answer for each job that starts at once.
-local created_of, answer_started = {}, nil
+-- The number of stored jobs of each script type, and the answers for each job that starts at once, or that ran already.
+local created_of, answer_started, answer_finished = {}, nil, nil
 -- By script type, whether no waiting job would be overtaken by a direct start.
 local nobody_waits = {}
 -- The length of each queue with the jobs of this call; and the jobs that this call pushes and starts, all together at
@@ -95,7 +97,7 @@ local function take_place(job)
   if job.due and job.due > request.now then return nil, 'scheduled' end
   if job.actor and nobody_waits[job.script_type] and room > 0 then
     room = room - 1
-    return nil, 'started'
+    return nil, job.output and 'finished' or 'started'
   end
   nobody_waits[job.script_type] = false
   local length = length_of(job.queue)
@@ -115,6 +117,20 @@ local function clean_key(job)
   return keys.job(job.id)
 end
 
+-- The fields of a waited job that the time for which it is kept depends on.
+local WAITED = { reply = 'waited' }
+
+-- Stores a job whose script ran already, with its result. The server that sends it tells its waiter.
+local function store_returned(job)
+  local now = request.now_text
+  -- A job without the field `lease` would be taken for one that a foreign program wrote.
+  redis.call('HSET', keys.job(job.id), 'status', 'finished', 'attempt', '1', 'lease', '', 'started_at', now, 'finished_at', now,
+    'actor', job.actor, 'output', job.output, 'output_format', job.format, 'usage', job.usage, incoming.hash_of(job))
+  redis.call('EXPIRE', keys.job(job.id), ends.seconds_kept('finished', WAITED))
+  news.event_of_all(job.id)
+  for _, what in ipairs({ 'dispatched', 'started', 'finished' }) do news.count(job.script_type, what) end
+end
+
 -- Stores a job where it goes on, and links its relations if it has any. Returns its status.
 local function bring_on(job, status)
   local id = job.id
@@ -124,6 +140,8 @@ local function bring_on(job, status)
     return relations.link(id, job.relations, start, given_up)
   elseif status == 'started' then
     starting[#starting + 1] = job
+  elseif status == 'finished' then
+    store_returned(job)
   elseif status == 'dispatched' then
     -- The field `queued_at` says that it was meant for a queue of ours, so that it is pushed again if it is found in
     -- none.
@@ -157,6 +175,7 @@ local function store(job, status)
   created[#created + 1] = job.id
   created_of[job.script_type] = (created_of[job.script_type] or 0) + 1
   if status == 'started' then return answer_started end
+  if status == 'finished' then return answer_finished end
   return { 'created', status }
 end
 
@@ -343,7 +362,8 @@ return function()
   has_shadows = shadows == 'shadows'
   local empty = request.empty
   answers, created, nobody_waits, lengths, to_push = {}, {}, empty(nobody_waits), empty(lengths), empty(to_push)
-  created_of, answer_started = empty(created_of), { 'created', 'started', request.now }
+  created_of = empty(created_of)
+  answer_started, answer_finished = { 'created', 'started', request.now }, { 'created', 'finished', request.now }
   starting, used_before, given = empty(starting), empty(used_before), empty(given)
   walk, followed, left_for_all = {}, 0, cycles.MOST_FOLLOWED_IN_ALL
   local pools = take_pools()
