@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import ClassVar
 
-from stage import JOB, PARKED, Figures, Stage, together
+from testbed import JOB, PARKED, Figures, Testbed, together
 
 CALLERS = 16
 
@@ -29,11 +29,11 @@ class Curve:
     def servers(self, point: int) -> int:
         return 1
 
-    async def prepare(self, stage: Stage, point: int) -> None:
+    async def prepare(self, testbed: Testbed, point: int) -> None:
         """Brings the server to the point, from the one before."""
 
-    async def measure(self, stage: Stage, point: int, jobs: int) -> Figures:
-        return await stage.run_jobs(self.callers, jobs)
+    async def measure(self, testbed: Testbed, point: int, jobs: int) -> Figures:
+        return await testbed.run_jobs(self.callers, jobs)
 
 
 class Queue(Curve):
@@ -43,9 +43,9 @@ class Queue(Curve):
     points = (1_000, 10_000, 100_000, 1_000_000)
     tiny = (100, 200)
 
-    async def prepare(self, stage: Stage, point: int) -> None:
-        await stage.create(PARKED, point - stage.filled)
-        stage.filled = point
+    async def prepare(self, testbed: Testbed, point: int) -> None:
+        await testbed.create(PARKED, point - testbed.filled)
+        testbed.filled = point
 
 
 class Drain(Curve):
@@ -57,18 +57,18 @@ class Drain(Curve):
     points = (10_000, 100_000, 1_000_000)
     tiny = (100, 200)
 
-    async def prepare(self, stage: Stage, point: int) -> None:
-        await stage.call("pause_queue", {"script_type": "osis"})
-        await stage.create(JOB, point - await stage.depth())
+    async def prepare(self, testbed: Testbed, point: int) -> None:
+        await testbed.call("pause_queue", {"script_type": "osis"})
+        await testbed.create(JOB, point - await testbed.depth())
 
-    async def measure(self, stage: Stage, point: int, jobs: int) -> Figures:
-        await self.prepare(stage, point)
-        depth = await stage.depth()
-        before, begun = stage.tree().seconds(), time.perf_counter()
-        await stage.call("resume_queue", {"script_type": "osis"})
-        await stage.drain_to(depth - min(jobs, depth // 2))
-        await stage.call("pause_queue", {"script_type": "osis"})
-        return stage.since(before, begun, depth - await stage.depth(), [])
+    async def measure(self, testbed: Testbed, point: int, jobs: int) -> Figures:
+        await self.prepare(testbed, point)
+        depth = await testbed.depth()
+        before, begun = testbed.tree().seconds(), time.perf_counter()
+        await testbed.call("resume_queue", {"script_type": "osis"})
+        await testbed.drain_to(depth - min(jobs, depth // 2))
+        await testbed.call("pause_queue", {"script_type": "osis"})
+        return testbed.since(before, begun, depth - await testbed.depth(), [])
 
 
 class Actors(Curve):
@@ -90,11 +90,11 @@ class Contexts(Curve):
     x = "contexts whose jobs take turns, with 2 actors each"
     points = (1, 2, 5, 10, 20, 50, 100)
 
-    async def prepare(self, stage: Stage, point: int) -> None:
-        while len(stage.contexts) < point:
-            made = await stage.call("create_context", {})
-            stage.contexts.append(made["context_id"])
-        await stage.run_jobs(self.callers, 10 * point)  # The first job of a context starts its actors.
+    async def prepare(self, testbed: Testbed, point: int) -> None:
+        while len(testbed.contexts) < point:
+            made = await testbed.call("create_context", {})
+            testbed.contexts.append(made["context_id"])
+        await testbed.run_jobs(self.callers, 10 * point)  # The first job of a context starts its actors.
 
 
 class Waiters(Curve):
@@ -103,9 +103,9 @@ class Waiters(Curve):
     x = "open calls of wait_job, each for another job that does not end"
     points = (1, 10, 100, 1_000, 10_000)
 
-    async def prepare(self, stage: Stage, point: int) -> None:
-        await stage.wait_for(await stage.create(PARKED, point - stage.filled))
-        stage.filled = point
+    async def prepare(self, testbed: Testbed, point: int) -> None:
+        await testbed.wait_for(await testbed.create(PARKED, point - testbed.filled))
+        testbed.filled = point
 
 
 class Subscribers(Curve):
@@ -117,14 +117,14 @@ class Subscribers(Curve):
     points = (1, 10, 100, 1_000)
     events: ClassVar[int] = 200_000  # of all subscribers together in a round, about
 
-    async def prepare(self, stage: Stage, point: int) -> None:
-        await stage.listen(point - len(stage.listeners), {"script_type": "osis"})
+    async def prepare(self, testbed: Testbed, point: int) -> None:
+        await testbed.listen(point - len(testbed.listeners), {"script_type": "osis"})
 
-    async def measure(self, stage: Stage, point: int, jobs: int) -> Figures:
-        before, begun, heard = stage.tree().seconds(), time.perf_counter(), await stage.heard()
-        run = await stage.run_jobs(self.callers, min(jobs, max(self.events // (3 * point), 20)))
-        received = await stage.heard() - heard
-        figures = stage.since(before, begun, run.jobs, run.latencies)
+    async def measure(self, testbed: Testbed, point: int, jobs: int) -> Figures:
+        before, begun, heard = testbed.tree().seconds(), time.perf_counter(), await testbed.heard()
+        run = await testbed.run_jobs(self.callers, min(jobs, max(self.events // (3 * point), 20)))
+        received = await testbed.heard() - heard
+        figures = testbed.since(before, begun, run.jobs, run.latencies)
         figures.wall = run.wall
         if received:
             figures.extra["events"] = received / run.jobs
@@ -138,8 +138,8 @@ class Bystanders(Subscribers):
     x = "connections that follow the events of jobs of another type"
     events = 200_000_000
 
-    async def prepare(self, stage: Stage, point: int) -> None:
-        await stage.listen(point - len(stage.listeners), {"script_type": "parked"})
+    async def prepare(self, testbed: Testbed, point: int) -> None:
+        await testbed.listen(point - len(testbed.listeners), {"script_type": "parked"})
 
 
 class Kept(Curve):
@@ -149,10 +149,10 @@ class Kept(Curve):
     points = (0, 1_000, 10_000, 100_000, 1_000_000)
     tiny = (0, 100)
 
-    async def prepare(self, stage: Stage, point: int) -> None:
-        await stage.create(JOB, point - stage.filled)
-        await stage.drain_to(0)
-        stage.filled = point
+    async def prepare(self, testbed: Testbed, point: int) -> None:
+        await testbed.create(JOB, point - testbed.filled)
+        await testbed.drain_to(0)
+        testbed.filled = point
 
 
 class Flow(Curve):
@@ -164,7 +164,7 @@ class Flow(Curve):
     points = (1, 10, 100, 1_000)  # A flow has at most 1,000 jobs.
     job = "a job of the flow"
 
-    async def measure(self, stage: Stage, point: int, jobs: int) -> Figures:
+    async def measure(self, testbed: Testbed, point: int, jobs: int) -> Figures:
         names = [f"job_{number}" for number in range(point)]
         flow = {
             name: JOB | ({"depends_on": [names[number - 10]]} if number >= 10 else {})
@@ -176,12 +176,12 @@ class Flow(Curve):
         async def caller() -> None:
             nonlocal count
             for _ in flows:
-                await stage.call("run_flow_and_wait", {"jobs": flow, "wait_timeout": 600})
+                await testbed.call("run_flow_and_wait", {"jobs": flow, "wait_timeout": 600})
                 count += 1
 
-        before, begun = stage.tree().seconds(), time.perf_counter()
+        before, begun = testbed.tree().seconds(), time.perf_counter()
         await together([caller() for _ in range(max(CALLERS // min(point, 10), 2))])
-        return stage.since(before, begun, count * point, [])
+        return testbed.since(before, begun, count * point, [])
 
 
 class Servers(Curve):

@@ -17,8 +17,8 @@ from curves import CALLERS, CURVES, Curve
 from picture import draw
 from server import directory
 from session import positive, run, session
-from stage import Stage, staged
-from usage import PARTIES
+from testbed import Testbed, open_testbed
+from usage import COMPONENTS
 
 POINT = 3600  # seconds for one point
 TINY = {"jobs": 20, "rounds": 1, "rest": 0.1}
@@ -59,55 +59,56 @@ def options() -> Given:
     return given
 
 
-async def at_rest(stage: Stage, seconds: float) -> dict[str, float]:
+async def at_rest(testbed: Testbed, seconds: float) -> dict[str, float]:
     """Watches what the processes take without jobs, in milliseconds of processor time a second."""
-    before = stage.tree().seconds()
+    before = testbed.tree().seconds()
     await asyncio.sleep(seconds)
-    after = stage.tree().seconds()
-    return {f"{party}_rest": round((after[party] - before[party]) / seconds * 1e3, 3) for party in PARTIES}
+    after = testbed.tree().seconds()
+    taken = {component: after[component] - before[component] for component in COMPONENTS}
+    return {f"{component}_rest": round(taken[component] / seconds * 1e3, 3) for component in COMPONENTS}
 
 
-async def against(reference: Stage, row: dict[str, float], jobs: int) -> dict[str, float]:
+async def with_reference(reference: Testbed, row: dict[str, float], jobs: int) -> dict[str, float]:
     """Adds what the reference needs at this moment, and how many times that the row needs."""
     other = (await reference.run_jobs(CALLERS, max(jobs // 5, 20))).row()
     cost, plain = (each["redis_us"] + each["server_us"] for each in (row, other))
     return row | {"reference_us": round(plain, 4), "ratio": round(cost / plain, 4)}
 
 
-async def at_point(curve: Curve, stage: Stage, point: int, reference: Stage, given: Given) -> dict[str, Any]:
+async def at_point(curve: Curve, testbed: Testbed, point: int, reference: Testbed, given: Given) -> dict[str, Any]:
     """Prepares a point, measures it in rounds, and watches it at rest."""
-    await curve.prepare(stage, point)
-    await curve.measure(stage, point, max(given.jobs // 10, 20))
+    await curve.prepare(testbed, point)
+    await curve.measure(testbed, point, max(given.jobs // 10, 20))
     rounds = []
     for _ in range(given.rounds):
-        await stage.store.rewritten()
-        row = (await curve.measure(stage, point, given.jobs)).row()
-        rounds.append(await against(reference, row, given.jobs))
-    rest = await at_rest(stage, given.rest)
-    memory = stage.tree().proportional()
-    rest |= {f"{party}_mb": round(memory[party] / (1 << 20), 2) for party in PARTIES}
+        await testbed.store.rewritten()
+        row = (await curve.measure(testbed, point, given.jobs)).row()
+        rounds.append(await with_reference(reference, row, given.jobs))
+    rest = await at_rest(testbed, given.rest)
+    memory = testbed.tree().proportional()
+    rest |= {f"{component}_mb": round(memory[component] / (1 << 20), 2) for component in COMPONENTS}
     median = {name: statistics.median(row[name] for row in rounds) for name in rounds[0]}
     return {"point": point, "median": median, "rest": rest, "rounds": rounds}
 
 
-async def measured(curve: Curve, reference: Stage, given: Given) -> list[dict[str, Any]]:
+async def measured(curve: Curve, reference: Testbed, given: Given) -> list[dict[str, Any]]:
     """Measures the points of a curve: on one server as it grows, or on a new one each."""
     rows: list[dict[str, Any]] = []
     points = list(curve.tiny if given.tiny else curve.points)[: given.points]
     for group in [[point] for point in points] if curve.fresh else [points]:
-        async with on_stage(given, curve.settings(group[0]), curve.servers(group[0])) as stage:
+        async with new_testbed(given, curve.settings(group[0]), curve.servers(group[0])) as testbed:
             for point in group:
-                work = at_point(curve, stage, point, reference, given)
+                work = at_point(curve, testbed, point, reference, given)
                 rows.append(await within(POINT, f"{curve.name} at {point:,}", work))
                 print(line(f"{point:,}", rows[-1]["median"], rows[0]["median"]), flush=True)
     return rows
 
 
 @asynccontextmanager
-async def on_stage(given: Given, settings: dict[str, str], servers: int) -> AsyncIterator[Stage]:
+async def new_testbed(given: Given, settings: dict[str, str], servers: int) -> AsyncIterator[Testbed]:
     with directory(given.keep) as data:
-        async with staged(given.hero, data, settings, servers) as stage:
-            yield stage
+        async with open_testbed(given.hero, data, settings, servers) as testbed:
+            yield testbed
 
 
 def line(label: str, median: dict[str, float], first: dict[str, float]) -> str:
@@ -120,7 +121,7 @@ def line(label: str, median: dict[str, float], first: dict[str, float]) -> str:
 async def measure_all(given: Given) -> dict[str, Any]:
     """Measures the curves beside a server where nothing grows: a busy machine affects both."""
     document: dict[str, Any] = session(given.hero) | {"jobs": given.jobs, "rounds": given.rounds, "curves": {}}
-    async with on_stage(given, {}, 1) as reference:
+    async with new_testbed(given, {}, 1) as reference:
         warm_up = reference.run_jobs(CALLERS, max(given.jobs // 5, 20))
         await within(POINT, "the first jobs of the reference", warm_up)
         for name in given.only:

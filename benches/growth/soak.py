@@ -16,7 +16,7 @@ from client import Failure, within
 from picture import Series, draw
 from server import directory
 from session import positive, run, session
-from stage import JOB, Stage, staged
+from testbed import JOB, Testbed, open_testbed
 from usage import Tree
 
 CALL = 120  # seconds for one call, and for all to end
@@ -59,8 +59,8 @@ def options() -> argparse.Namespace:
 class Load:
     """Callers that run one job after the other until they are told to end."""
 
-    def __init__(self, stage: Stage, callers: int) -> None:
-        self.stage = stage
+    def __init__(self, testbed: Testbed, callers: int) -> None:
+        self.testbed = testbed
         self.ended = False
         self.times: list[float] = []  # of the calls since the last look
         self.callers = [asyncio.create_task(self.caller()) for _ in range(callers)]
@@ -68,7 +68,7 @@ class Load:
     async def caller(self) -> None:
         while not self.ended:
             begun = time.perf_counter()
-            await self.stage.call("run_and_wait", {**JOB, "wait_timeout": CALL})
+            await self.testbed.call("run_and_wait", {**JOB, "wait_timeout": CALL})
             self.times.append(time.perf_counter() - begun)
 
     def take(self) -> list[float]:
@@ -88,17 +88,17 @@ class Load:
             caller.cancel()
 
 
-def figures(stage: Stage, times: Sequence[float]) -> dict[str, float]:
+def figures(testbed: Testbed, times: Sequence[float]) -> dict[str, float]:
     """What one second brought, and what the processes hold after it."""
-    tree: Tree = stage.tree()
+    tree: Tree = testbed.tree()
     held, own = tree.resident(), tree.proportional()
-    row: dict[str, float] = {f"{party}_rss_mb": held[party] / MB for party in held}
+    row: dict[str, float] = {f"{component}_rss_mb": held[component] / MB for component in held}
     # Redis shares nothing but its program. Engines share pages with the server.
     row |= {"redis_mb": held["redis"] / MB, "server_mb": own["server"] / MB, "engines_mb": own["engines"] / MB}
-    row["redis_data_mb"] = int(stage.store.info()["used_memory"]) / MB
-    files = (stage.servers[0].data / "appendonlydir").glob("*")
+    row["redis_data_mb"] = int(testbed.store.info()["used_memory"]) / MB
+    files = (testbed.servers[0].data / "appendonlydir").glob("*")
     row["file_mb"] = sum(size_of(file) for file in files) / MB
-    row |= {"keys": int(stage.store.ask("DBSIZE")), "engines": len(tree.parties["engines"]), "jobs": len(times)}
+    row |= {"keys": int(testbed.store.ask("DBSIZE")), "engines": len(tree.components["engines"]), "jobs": len(times)}
     if times:
         row |= {"p50_ms": 1e3 * times[len(times) // 2], "p99_ms": 1e3 * times[int(len(times) * 0.99)]}
     return {name: round(figure, 3) for name, figure in row.items()}
@@ -111,7 +111,7 @@ def size_of(file: Path) -> int:
         return 0  # Redis has just removed it.
 
 
-async def watch(stage: Stage, load: Load, given: argparse.Namespace, rows: list[dict[str, float]]) -> None:
+async def watch(testbed: Testbed, load: Load, given: argparse.Namespace, rows: list[dict[str, float]]) -> None:
     """Adds a row for each second."""
     await asyncio.sleep(given.settle)
     load.take()
@@ -119,7 +119,7 @@ async def watch(stage: Stage, load: Load, given: argparse.Namespace, rows: list[
     for second in range(1, given.seconds + 1):
         await asyncio.sleep(max(begun + second - time.perf_counter(), 0))
         # In another thread, so that the callers are not held up.
-        rows.append({"second": second} | await asyncio.to_thread(figures, stage, load.take()))
+        rows.append({"second": second} | await asyncio.to_thread(figures, testbed, load.take()))
         if second % 60 == 0:
             print(f"{second:>5} s: {rows[-1]['jobs']:.0f} jobs/s, {rows[-1].get('p99_ms', 0):.1f} ms", flush=True)
 
@@ -130,11 +130,11 @@ async def soak(given: argparse.Namespace) -> dict[str, Any]:
     kept = {"--retention-waited": given.retention, "--retention-finished": given.retention}
     try:
         with directory(given.keep) as data:
-            async with staged(given.hero, data, kept) as stage:
-                load = Load(stage, given.callers)
+            async with open_testbed(given.hero, data, kept) as testbed:
+                load = Load(testbed, given.callers)
                 try:
                     seconds = given.settle + 2 * given.seconds + CALL
-                    await within(seconds, "the soak", watch(stage, load, given, rows))
+                    await within(seconds, "the soak", watch(testbed, load, given, rows))
                     await within(CALL, "the end of the last jobs", load.end())
                 finally:
                     load.cancel()

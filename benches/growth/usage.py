@@ -11,7 +11,7 @@ from pathlib import Path
 TICK = 1 / os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 REDIS = ("redis-server", "valkey-server")
-PARTIES = ("redis", "server", "engines")
+COMPONENTS = ("redis", "server", "engines")
 
 
 @dataclass(frozen=True)
@@ -54,44 +54,45 @@ def seconds(process: Process) -> float:
 
 
 class Tree:
-    """Servers with all that they have started, by party. A child of Redis, which rewrites its file, is none of them."""
+    """Servers with all that they started, by component. A child of Redis, which rewrites its file, is none of them."""
 
     def __init__(self, roots: Iterable[int]) -> None:
-        self.parties: dict[str, list[Process]] = {party: [] for party in PARTIES}
+        self.components: dict[str, list[Process]] = {component: [] for component in COMPONENTS}
         children: dict[int, list[Process]] = {}
         for name in os.listdir("/proc"):
             if name.isdigit() and (process := read_process(int(name))):
                 children.setdefault(process.parent, []).append(process)
         for root in roots:
             if server := read_process(root):
-                self.parties["server"].append(server)
+                self.components["server"].append(server)
                 self.add(children, root)
 
     def add(self, children: dict[int, list[Process]], parent: int) -> None:
         for process in children.get(parent, []):
             if process.is_redis:
-                self.parties["redis"].append(process)
+                self.components["redis"].append(process)
             else:
-                self.parties["engines"].append(process)
+                self.components["engines"].append(process)
                 self.add(children, process.pid)
 
     def seconds(self) -> dict[str, float]:
         """Processor time so far. An engine that has ended is in what its parent reaped."""
-        reapers = self.parties["server"] + self.parties["engines"]
+        reapers = self.components["server"] + self.components["engines"]
         return {
-            "redis": sum(seconds(process) for process in self.parties["redis"]),
-            "server": sum(seconds(process) for process in self.parties["server"]),
-            "engines": sum(seconds(process) for process in self.parties["engines"])
+            "redis": sum(seconds(process) for process in self.components["redis"]),
+            "server": sum(seconds(process) for process in self.components["server"]),
+            "engines": sum(seconds(process) for process in self.components["engines"])
             + sum(process.reaped for process in reapers),
         }
 
     def resident(self) -> dict[str, int]:
         """Bytes in memory. Pages that processes share count for each."""
-        return {party: PAGE * sum(each.pages for each in processes) for party, processes in self.parties.items()}
+        return {component: PAGE * sum(each.pages for each in found) for component, found in self.components.items()}
 
     def proportional(self) -> dict[str, int]:
         """Bytes in memory. Pages that processes share count once (proportional set size)."""
-        return {party: sum(proportional(each.pid) for each in found) for party, found in self.parties.items()}
+        memory = {component: [proportional(each.pid) for each in found] for component, found in self.components.items()}
+        return {component: sum(each) for component, each in memory.items()}
 
 
 def proportional(pid: int) -> int:

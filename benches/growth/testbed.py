@@ -12,7 +12,7 @@ from typing import Any
 
 from client import PER_ADDRESS, Client, Failure, Listener
 from server import Server, Store, serving, shared
-from usage import PARTIES, Tree
+from usage import COMPONENTS, Tree
 
 SLICE = 64  # jobs that one call creates and starts
 FILLING = 8  # such calls at once
@@ -31,13 +31,13 @@ class Figures:
 
     jobs: int = 0
     wall: float = 0.0  # seconds
-    seconds: dict[str, float] = field(default_factory=dict)  # of processor time, by party
+    seconds: dict[str, float] = field(default_factory=dict)  # of processor time, by component
     latencies: list[float] = field(default_factory=list)  # seconds of each call
     extra: dict[str, float] = field(default_factory=dict)
 
     def row(self) -> dict[str, float]:
         """The cost a job in microseconds, and the latency in milliseconds."""
-        row = {f"{party}_us": self.seconds[party] / self.jobs * 1e6 for party in PARTIES}
+        row = {f"{component}_us": self.seconds[component] / self.jobs * 1e6 for component in COMPONENTS}
         row["wall_us"] = self.wall / self.jobs * 1e6
         if times := sorted(self.latencies):
             row["p50_ms"], row["p99_ms"] = (1e3 * times[int(len(times) * share)] for share in (0.5, 0.99))
@@ -45,7 +45,7 @@ class Figures:
 
 
 @dataclass
-class Stage:
+class Testbed:
     """The servers of a curve, with one connection to each."""
 
     servers: list[Server]
@@ -84,7 +84,8 @@ class Stage:
 
     def since(self, before: dict[str, float], begun: float, jobs: int, times: list[float]) -> Figures:
         wall, after = time.perf_counter() - begun, self.tree().seconds()
-        return Figures(jobs, wall, {party: max(after[party] - before[party], 0.0) for party in PARTIES}, times)
+        seconds = {component: max(after[component] - before[component], 0.0) for component in COMPONENTS}
+        return Figures(jobs, wall, seconds, times)
 
     async def create(self, job: dict[str, Any], count: int) -> list[str]:
         """Creates and starts as many of this job. Returns their ids."""
@@ -157,7 +158,7 @@ async def together(callers: list[Any]) -> None:
 
 
 @asynccontextmanager
-async def staged(program: str, data: Path, settings: dict[str, str], servers: int = 1) -> AsyncIterator[Stage]:
+async def open_testbed(program: str, data: Path, settings: dict[str, str], servers: int = 1) -> AsyncIterator[Testbed]:
     """Starts servers that share the private Redis of the first, and connects to each."""
     async with AsyncExitStack() as stack:
         first = await stack.enter_async_context(serving(program, data / "1", settings))
@@ -167,6 +168,6 @@ async def staged(program: str, data: Path, settings: dict[str, str], servers: in
             started.append(await stack.enter_async_context(further))
         urls = [url for _, url in started]
         clients = [await Client.to(url) for url in urls]
-        stage = Stage([server for server, _ in started], urls, clients, Store(data / "1"))
-        stack.push_async_callback(stage.close)
-        yield stage
+        testbed = Testbed([server for server, _ in started], urls, clients, Store(data / "1"))
+        stack.push_async_callback(testbed.close)
+        yield testbed
