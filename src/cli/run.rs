@@ -38,7 +38,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     reconnect: Option<Duration>,
     /// Rerun the script each time the file changes; a job that still runs is stopped
-    #[arg(long, conflicts_with_all = ["script", "idempotency_key", "job_id"])]
+    #[arg(long, conflicts_with_all = ["script", "idempotency_key", "id"])]
     watch: bool,
 }
 

@@ -17,13 +17,14 @@ use super::{excerpt, tree};
 #[derive(Clone)]
 pub struct Json(Box<RawValue>);
 
-/// JSON of a job for another reader. Refuses duplicate names of the job, and in its `env_vars` and `labels`. Free JSON
-/// in it, such as `args`, is read as [`Json`].
-#[derive(Debug, Serialize)]
-pub struct JobJson(pub Json);
+/// An object without duplicate names.
+pub(crate) struct Once {
+    /// How an error about it begins.
+    error: String,
+    /// Its members that are such objects, too, each after its name in JSON.
+    members: Vec<(String, Self)>,
+}
 
-/// The members of a job that are objects without duplicate names, and how errors about them begin.
-const ONCE: [(&[u8], &str); 2] = [(b"\"env_vars\"", "env_vars: "), (b"\"labels\"", "labels: ")];
 /// Maximum number of characters of a name in an error.
 const MAX_NAME_CHARS: usize = 64;
 
@@ -81,13 +82,20 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
-impl<'de> Deserialize<'de> for JobJson {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        copied(deserializer, Some("")).map(Self)
+impl Once {
+    /// Returns an object of which these members are objects without duplicate names.
+    pub(crate) fn with_members<'m>(names: impl Iterator<Item = &'m String>) -> Self {
+        let member = |name: &String| (format!("{name:?}"), Self { error: format!("{name}: "), members: Vec::new() });
+        Self { error: String::new(), members: names.map(member).collect() }
+    }
+
+    /// Reads the object as [`Json`].
+    pub(crate) fn read<'de, D: Deserializer<'de>>(&self, deserializer: D) -> Result<Json, D::Error> {
+        copied(deserializer, Some(self))
     }
 }
 
-fn copied<'de, D: Deserializer<'de>>(deserializer: D, once: Option<&'static str>) -> Result<Json, D::Error> {
+fn copied<'de, D: Deserializer<'de>>(deserializer: D, once: Option<&Once>) -> Result<Json, D::Error> {
     let mut text = Vec::new();
     Copied { text: &mut text, depth: 0, once }.deserialize(deserializer)?;
     let text = String::from_utf8(text).map_err(D::Error::custom)?;
@@ -113,8 +121,8 @@ struct Copied<'t> {
     text: &'t mut Vec<u8>,
     /// The number of arrays and objects around the current position.
     depth: usize,
-    /// If the next object may have no duplicate name, how the error begins; for a job it is empty.
-    once: Option<&'static str>,
+    /// If the next object may have no duplicate name: which one it is.
+    once: Option<&'t Once>,
 }
 
 impl Copied<'_> {
@@ -207,13 +215,14 @@ impl<'de> Visitor<'de> for Copied<'_> {
             }
             members.push(Member { name, colon: place(self.text)? });
             let written = &self.text[begin + name as usize..];
-            let once = ONCE.iter().find(|(member, _)| self.once == Some("") && *member == written).map(|(_, error)| *error);
+            let once =
+                self.once.and_then(|once| once.members.iter().find(|(name, _)| name.as_bytes() == written)).map(|(_, member)| member);
             self.text.push(b':');
             entries.next_value_seed(Copied { once, ..self.next() })?;
             self.text.push(b',');
         }
         match (with_names_once(&self.text[begin..], &members), self.once) {
-            (Some((name, _)), Some(error)) => {
+            (Some((name, _)), Some(Once { error, .. })) => {
                 let name = String::from_utf8_lossy(name);
                 return Err(A::Error::custom(format_args!("{error}the name {} stands there twice", excerpt(&name, MAX_NAME_CHARS))));
             }

@@ -1,9 +1,11 @@
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
+use super::json::Once;
 use super::{ContextId, JobId, Json, Name, Priority, RunnerId, ScriptType, Seconds, Timestamp, each_once_or_none, or_default};
 
 /// A job to create. Only `script` is required.
@@ -86,6 +88,22 @@ impl JobSpec {
     /// The other jobs that this one names.
     pub fn named(&self) -> impl Iterator<Item = &JobId> {
         self.prerequisites.iter().chain(&self.dependents).chain(&self.parent_id).chain(&self.predecessor_id)
+    }
+}
+
+/// JSON of a job for another reader. Refuses duplicate names of the job, and in its fields that are maps, such as
+/// `labels`. Free JSON in it, such as `args`, is read as [`Json`].
+#[derive(Debug, Serialize)]
+pub struct JobJson(pub Json);
+
+impl<'de> Deserialize<'de> for JobJson {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        static JOB: LazyLock<Once> = LazyLock::new(|| {
+            let schema = schemars::schema_for!(JobSpec);
+            let fields = schema.get("properties").and_then(|fields| fields.as_object()).into_iter().flatten();
+            Once::with_members(fields.filter(|(_, schema)| schema.get("additionalProperties").is_some()).map(|(name, _)| name))
+        });
+        JOB.read(deserializer).map(Self)
     }
 }
 

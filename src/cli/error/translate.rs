@@ -24,45 +24,23 @@ const COMMANDS: [(&str, &str); 13] = [
     ("run_flow_and_wait", "hero flow run"),
 ];
 
-/// The options for parameters whose names are not common words in messages.
-const OPTIONS: [(&str, &str); 13] = [
-    ("context_id", "--context"),
-    ("end_at", "--end-at"),
-    ("env_vars", "--env"),
-    ("idempotency_key", "--idempotency-key"),
-    ("log_path", "--log-path"),
-    ("missed_limit", "--missed-limit"),
-    ("parent_id", "--parent"),
-    ("predecessor_id", "--predecessor"),
-    ("retry_backoff", "--retry-backoff"),
-    ("run_at", "--run-at"),
-    ("schedule_id", "--schedule-id"),
-    ("start_at", "--start-at"),
-    ("time_zone", "--time-zone"),
-];
+/// The commands whose options are named after parameters.
+const WITH_OPTIONS: [[&str; 2]; 3] = [["job", "create"], ["schedule", "create"], ["job", "list"]];
 
-/// The options for parameters that a message names first, because their values are wrong.
-const FIRST: [(&str, &str); 15] = [
-    ("args", "--args"),
-    ("caller_id", "--caller"),
-    ("cron", "--cron"),
-    ("cursor", "--cursor"),
-    ("dependents", "--dependent"),
-    ("every", "--every"),
-    ("group", "--group"),
-    ("instance", "--instance"),
-    ("labels", "--label"),
-    ("name", "--name"),
-    ("prerequisites", "--after"),
-    ("priority", "--priority"),
-    ("retention", "--retention"),
-    ("retries", "--retries"),
-    ("timeout", "--timeout"),
-];
+/// Parameters that messages also mention in commands that have no option for them.
+const WITHOUT_OPTION: [&str; 2] = ["caller_id", "script_type"];
+
+static CLI: LazyLock<clap::Command> = LazyLock::new(Cli::command);
+
+/// Returns the option for a parameter. A script has none, because it usually comes from a file.
+fn option(parameter: &str) -> Option<String> {
+    let commands = WITH_OPTIONS.iter().filter_map(|[noun, verb]| CLI.find_subcommand(noun)?.find_subcommand(verb));
+    let option = commands.flat_map(clap::Command::get_arguments).find(|option| option.get_id() == parameter)?;
+    option.get_long().filter(|long| *long != "script").map(|long| format!("--{long}"))
+}
 
 /// Returns the command for a method, if there is one.
 fn command(method: &str) -> Option<Cow<'static, str>> {
-    static CLI: LazyLock<clap::Command> = LazyLock::new(Cli::command);
     if let Some((_, command)) = COMMANDS.iter().find(|(name, _)| *name == method) {
         return Some((*command).into());
     }
@@ -79,10 +57,9 @@ fn command(method: &str) -> Option<Cow<'static, str>> {
 /// Translates a server's message into the terms of the command line.
 pub(in crate::cli) fn translated(message: &str) -> String {
     let mut text = String::with_capacity(message.len());
-    let option = |name: &str| FIRST.iter().find(|(first, _)| *first == name).map(|(_, option)| *option);
     let mut rest = match message.split_once(": ").map(|(name, wrong)| (option(name), wrong)) {
         Some((Some(option), wrong)) => {
-            text.push_str(option);
+            text.push_str(&option);
             text.push_str(": ");
             wrong
         }
@@ -91,8 +68,10 @@ pub(in crate::cli) fn translated(message: &str) -> String {
     while !rest.is_empty() {
         let word = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
         let name = &rest[..word];
-        match (OPTIONS.iter().find(|(parameter, _)| *parameter == name), command(name)) {
-            (Some((_, option)), _) => text.push_str(option),
+        // Other names of parameters are common words, unless the message begins with them.
+        let is_parameter = name.contains('_') && !WITHOUT_OPTION.contains(&name);
+        match (is_parameter.then(|| option(name)).flatten(), command(name)) {
+            (Some(option), _) => text.push_str(&option),
             (None, Some(command)) if text.ends_with('`') => text.push_str(&command),
             (None, Some(command)) => text.push_str(&format!("`{command}`")),
             (None, None) => text.push_str(name),
@@ -109,6 +88,8 @@ pub(in crate::cli) fn translated(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::flow::known_keys;
+    use crate::model::JobSpec;
 
     #[test]
     fn every_listed_method_and_its_command_exist() {
@@ -139,6 +120,13 @@ mod tests {
     }
 
     #[test]
+    fn each_field_of_a_job_has_an_option() {
+        let fields = known_keys::<JobSpec>().into_iter().filter(|field| !["script", "job_id"].contains(&field.as_str()));
+        let without: Vec<String> = fields.filter(|field| option(field).is_none()).collect();
+        assert!(without.is_empty(), "{without:?}");
+    }
+
+    #[test]
     fn methods_become_commands_and_parameters_options() {
         assert_eq!(
             translated("schedule x does not exist; list_schedules gives those"),
@@ -152,6 +140,8 @@ mod tests {
             "--cursor: is not a cursor; take the one that the list before ended with"
         );
         assert_eq!(translated("it is gone; find_objects gives those"), "it is gone; `hero object find` gives those");
+        assert_eq!(translated("name: name and worker_id"), "--name: name and --worker-id");
+        assert_eq!(translated("caller_id: leave caller_id out"), "--caller: leave caller_id out");
         assert_eq!(translated("script: cron: 1"), "script: cron: 1");
         assert_eq!(translated(""), "");
     }

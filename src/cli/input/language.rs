@@ -28,6 +28,16 @@ pub(in crate::cli) fn of_file(file: &Path) -> Option<ScriptType> {
     name.parse().ok()
 }
 
+/// Returns the script types besides `osis`, each with its extensions, for help.
+pub(in crate::cli) fn by_name() -> String {
+    let of_types = TYPES.chunk_by(|(_, one), (_, other)| one == other).filter(|of_type| of_type[0].1 != "osis");
+    let of_types = of_types.map(|of_type| {
+        let extensions: Vec<String> = of_type.iter().map(|(extension, _)| format!(".{extension}")).collect();
+        format!("{} for {}", of_type[0].1, extensions.join(" and "))
+    });
+    of_types.collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,26 +7,26 @@ use serde_json::Value;
 use super::arguments::ArgumentArgs;
 use super::choices::{Types, one_of};
 use super::environment::EnvironmentArgs;
+use super::language;
 use super::pair::{once, pair};
 use crate::cli::output;
+use crate::engine::Program;
 use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp, parse_time};
 
-/// The options of every job besides its script, also of jobs made by a schedule.
+/// The options of every job besides its script, also of jobs made by a schedule. Each is named as its field, so that
+/// messages about the field can be translated.
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct SpecArgs {
-    /// The script type: osis, which runs the jobs of an actor one after another, sal, which can run some concurrently
-    /// (--concurrent), python, v, or a configured one [default: by the name of the file: python for .py, v for .v, bash
-    /// for .sh, node for .js and .mjs, typescript for .ts, ruby for .rb; else osis]
-    #[arg(long = "type", value_name = "TYPE", value_parser = Types, hide_possible_values = true)]
+    #[arg(long = "type", value_name = "TYPE", value_parser = Types, hide_possible_values = true, help = help_of_type())]
     script_type: Option<ScriptType>,
     #[command(flatten)]
     arguments: ArgumentArgs,
     /// The context of the job
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(in crate::cli) context: u32,
+    #[arg(long = "context", value_name = "N", default_value_t = 0)]
+    pub(in crate::cli) context_id: u32,
     /// The caller for whom the job runs
-    #[arg(long, value_name = "NAME")]
-    caller: Option<String>,
+    #[arg(long = "caller", value_name = "NAME")]
+    caller_id: Option<String>,
     /// Run the job only on actors of this group
     #[arg(long, value_name = "GROUP")]
     group: Option<Name>,
@@ -70,6 +70,16 @@ pub(in crate::cli) struct SpecArgs {
     client_rpc_id: Option<String>,
 }
 
+fn help_of_type() -> String {
+    let others: Vec<&str> = Program::names().into_iter().filter(|name| !ScriptType::BUILT_IN.contains(name)).collect();
+    format!(
+        "The script type: osis, which runs the jobs of an actor one after another, sal, which can run some concurrently \
+         (--concurrent), {}, or a configured one [default: by the name of the file: {}; else osis]",
+        others.join(", "),
+        language::by_name(),
+    )
+}
+
 impl SpecArgs {
     /// Whether a script type is given.
     pub(in crate::cli) const fn names_type(&self) -> bool {
@@ -88,8 +98,8 @@ impl SpecArgs {
             script,
             script_type: this.script_type.or(by_name).unwrap_or_default(),
             args: this.arguments.value()?.map(Into::into),
-            context_id: ContextId(this.context),
-            caller_id: this.caller,
+            context_id: ContextId(this.context_id),
+            caller_id: this.caller_id,
             group: this.group,
             instance: this.instance,
             priority: this.priority.unwrap_or_default(),
@@ -131,8 +141,8 @@ pub(in crate::cli) struct SingleArgs {
     #[arg(long, short = 'k', value_name = "KEY")]
     idempotency_key: Option<String>,
     /// The id for the new job
-    #[arg(long = "id", value_name = "JOB_ID")]
-    job_id: Option<JobId>,
+    #[arg(long, value_name = "JOB_ID")]
+    id: Option<JobId>,
 }
 
 impl SingleArgs {
@@ -146,7 +156,7 @@ impl SingleArgs {
             dependents: this.dependents,
             run_at: this.run_at,
             idempotency_key: this.idempotency_key,
-            job_id: this.job_id,
+            job_id: this.id,
             ..job
         }
     }

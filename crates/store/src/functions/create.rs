@@ -1,12 +1,12 @@
 mod creation;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
 use super::unexpected;
 use crate::batch::Weight;
+use crate::jobs::codec::text_bytes;
 use crate::keys::Keys;
 use crate::library::fcall::Function;
 use crate::value::{Text, json};
@@ -130,11 +130,7 @@ impl NewJob {
 
     /// The load that storing it puts on Redis.
     pub fn weight(&self) -> Weight {
-        let spec = &self.spec;
-        let entries = |entries: &BTreeMap<String, String>| entries.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
-        let texts =
-            spec.script.len() + spec.args.as_ref().map_or(0, |args| args.as_str().len()) + entries(&spec.env_vars) + entries(&spec.labels);
-        Weight { bytes: texts, relations: self.relations().count() }
+        Weight { bytes: text_bytes(&self.spec), relations: self.relations().count() }
     }
 
     /// Whether an actor with room may start it in the function that stores it: no other program can know it yet, and any actor may run it.

@@ -257,6 +257,12 @@ pub(crate) fn fields(spec: &JobSpec, context: ContextId) -> Vec<(&'static str, S
     fields
 }
 
+/// Returns the bytes of those fields of a new job that may be long, roughly.
+pub(crate) fn text_bytes(spec: &JobSpec) -> usize {
+    let map = |map: &BTreeMap<String, String>| map.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
+    spec.script.len() + spec.args.as_ref().map_or(0, |args| args.as_str().len()) + map(&spec.env_vars) + map(&spec.labels)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
