@@ -11,6 +11,7 @@ use super::watch::{Signals, Terminated, Watch};
 use crate::cli::error::advice::{Lost, Unstarted, not_started};
 use crate::cli::error::report::report;
 use crate::cli::error::script_error;
+use crate::cli::input::compiled::compiled;
 use crate::cli::input::script::Source;
 use crate::cli::input::spec::{SingleArgs, SpecArgs};
 use crate::client::{Client, Error, Follow, JobFailure};
@@ -122,7 +123,7 @@ impl Run {
     }
 
     fn spec(&self) -> anyhow::Result<JobSpec> {
-        Ok(self.single.on(script_error::compiled(&self.source, &self.spec, Exit::Usage)?))
+        Ok(self.single.on(compiled(&self.source, &self.spec, Exit::Usage)?))
     }
 
     async fn begin(&self, client: &Client, spec: JobSpec) -> anyhow::Result<Begun> {

@@ -2,6 +2,7 @@
 
 pub(super) mod arguments;
 pub(super) mod choices;
+pub(super) mod compiled;
 pub(super) mod environment;
 pub(super) mod language;
 pub(super) mod paging;

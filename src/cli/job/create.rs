@@ -2,8 +2,8 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::error::advice::{Unstarted, not_started};
-use crate::cli::error::script_error::compiled;
 use crate::cli::global::Global;
+use crate::cli::input::compiled::compiled;
 use crate::cli::input::script::Source;
 use crate::cli::input::spec::{SingleArgs, SpecArgs};
 use crate::cli::output;

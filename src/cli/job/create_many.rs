@@ -8,9 +8,9 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::cli::error::advice::{Unstarted, not_started};
-use crate::cli::error::script_error;
 use crate::cli::flow::{known_keys, unknown_field};
 use crate::cli::global::Global;
+use crate::cli::input::compiled;
 use crate::cli::output;
 use crate::client::Client;
 use crate::exit::Usage;
@@ -37,7 +37,7 @@ impl CreateMany {
         check_fields(&text, &file)?;
         let specs =
             jobs(&text).map_err(|error| Usage(format!("{file}: a JSON list of jobs is expected, or one JSON object a line: {error:#}")))?;
-        script_error::check_all(&specs, &file)?;
+        compiled::check_all(&specs, &file)?;
         let client = global.connect().await?;
         let ids = client.create_jobs(&specs).await?;
         if !global.json {

@@ -1,8 +1,8 @@
 use clap::{ArgGroup, Args};
 
-use crate::cli::error::script_error::compiled;
 use crate::cli::global::Global;
 use crate::cli::input::choices::one_of;
+use crate::cli::input::compiled::compiled;
 use crate::cli::input::script::Source;
 use crate::cli::input::spec::{SpecArgs, future, seconds};
 use crate::cli::output::local_time::local_time;
