@@ -31,6 +31,7 @@ mod runners;
 mod scan;
 mod schedules;
 mod score;
+mod tidy;
 mod value;
 /// The methods of a store, grouped by subject.
 pub mod views;
