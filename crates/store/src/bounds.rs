@@ -3,14 +3,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// The limits of a context. Functions get them with each call, so a change holds from the next call on.
 #[derive(Debug)]
-pub(super) struct Bounds {
+pub(super) struct ContextBounds {
     queue_length: AtomicUsize,
     max_running: AtomicUsize,
     jobs_per_second: AtomicU32,
     objects: AtomicU64,
 }
 
-impl Bounds {
+impl ContextBounds {
     pub(super) fn new(queue_length: usize) -> Self {
         let queue_length = AtomicUsize::new(queue_length);
         Self { queue_length, max_running: AtomicUsize::default(), jobs_per_second: AtomicU32::default(), objects: AtomicU64::default() }

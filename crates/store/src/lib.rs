@@ -147,7 +147,7 @@ struct Inner {
     periods: Periods,
     /// The settings that the store was made with.
     settings: Settings,
-    bounds: bounds::Bounds,
+    bounds: bounds::ContextBounds,
     memory: health::memory::Memory,
     memory_throttle: health::memory_throttle::MemoryThrottle,
     push: Push,
@@ -231,7 +231,7 @@ impl Store {
             server: settings.server.clone(),
             clock: Clock::default(),
             periods: settings.periods.clone(),
-            bounds: bounds::Bounds::new(settings.queue_limit),
+            bounds: bounds::ContextBounds::new(settings.queue_limit),
             settings,
             memory: health::memory::Memory::default(),
             memory_throttle: health::memory_throttle::MemoryThrottle::default(),

@@ -22,7 +22,7 @@ use hero_audit::Audit;
 
 /// The limits of subscriptions.
 #[derive(Clone, Copy)]
-struct Bounds {
+struct SubscriptionLimits {
     open: Duration,
     send: Duration,
     per_address: u32,
@@ -38,7 +38,7 @@ pub(crate) fn register<C: Send + Sync + 'static, S: Subscription<C>>(
 ) -> Result<(), RegisterMethodError> {
     let (access, audit) = (access.clone(), audit.clone());
     let names: Arc<params::Names> = openrpc::parameter_names::<S>(&[]).into();
-    let bounds = Bounds {
+    let limits = SubscriptionLimits {
         open: limits.handler_timeout.duration(),
         send: limits.send_timeout.duration(),
         per_address: limits.subscriptions_per_address,
@@ -51,7 +51,7 @@ pub(crate) fn register<C: Send + Sync + 'static, S: Subscription<C>>(
             let session = extensions.get::<Arc<Session>>().map(Arc::clone);
             let (access, audit) = (access.clone(), audit.clone());
             async move {
-                let life = AssertUnwindSafe(run((parsed, kept), pending, app, session, (&access, &audit), bounds));
+                let life = AssertUnwindSafe(run((parsed, kept), pending, app, session, (&access, &audit), limits));
                 match life.catch_unwind().await {
                     Ok(end) => end,
                     Err(_) => {
@@ -71,7 +71,7 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
     app: Arc<C>,
     session: Option<Arc<Session>>,
     (access, audit): (&Access, &Audit),
-    bounds: Bounds,
+    limits: SubscriptionLimits,
 ) -> SubscriptionCloseResponse {
     let opened = async {
         let (subscription, session) = (parsed?, session.ok_or(Error::Internal)?);
@@ -79,11 +79,11 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
         let changes = access.changes(&session);
         let allowed = access.allow(&session, S::PERMISSION, &concern).await;
         allowed.inspect_err(|error| act::refused((access, audit), &session, S::NAME, Some((&concern, act::named(&concern))), error))?;
-        let what = format!("more than {} subscriptions from your address (a fixed limit)", bounds.per_address).into();
+        let what = format!("more than {} subscriptions from your address (a fixed limit)", limits.per_address).into();
         let busy = Error::Busy { what, retry_after: Duration::from_secs(1) };
-        let permit = Permit::take(AddressSubscriptions(Arc::clone(&session)), bounds.per_address).ok_or(busy)?;
-        let items = tokio::time::timeout(bounds.open, subscription.open(&app, &session)).await;
-        Ok::<_, Error>((items.map_err(|_| Error::Deadline(bounds.open))??, permit, session, changes))
+        let permit = Permit::take(AddressSubscriptions(Arc::clone(&session)), limits.per_address).ok_or(busy)?;
+        let items = tokio::time::timeout(limits.open, subscription.open(&app, &session)).await;
+        Ok::<_, Error>((items.map_err(|_| Error::Deadline(limits.open))??, permit, session, changes))
     };
     let (items, _permit, session, changes) = match opened.await {
         Ok(opened) => opened,
@@ -99,7 +99,7 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
             None => std::future::pending().await,
         }
     };
-    match pump(items, &sink, S::NOTIFICATION, session.connection(), bounds.send, revoked).await {
+    match pump(items, &sink, S::NOTIFICATION, session.connection(), limits.send, revoked).await {
         Ok(()) => SubscriptionCloseResponse::None,
         Err(error) => ended(error),
     }

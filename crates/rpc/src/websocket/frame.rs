@@ -85,7 +85,7 @@ impl From<io::Error> for SocketError {
 }
 
 /// The limits of a message at its beginning: its size, and the time to arrive.
-pub(super) struct Bounds {
+pub(super) struct MessageLimits {
     pub(super) bytes: Box<dyn Fn() -> usize + Send>,
     pub(super) time: Duration,
 }
@@ -93,7 +93,7 @@ pub(super) struct Bounds {
 /// Reads the frames of a client and joins them to messages.
 pub(super) struct Frames<R> {
     io: BufReader<R>,
-    bounds: Bounds,
+    limits: MessageLimits,
     /// The connection on which the messages count.
     connection: Arc<ConnectionMemory>,
     /// The message that is arriving.
@@ -119,8 +119,8 @@ struct Head {
 }
 
 impl<R: AsyncRead + Unpin> Frames<R> {
-    pub(super) fn new(io: R, bounds: Bounds, connection: &Arc<ConnectionMemory>) -> Self {
-        Self { io: BufReader::new(io), bounds, connection: Arc::clone(connection), open: None }
+    pub(super) fn new(io: R, limits: MessageLimits, connection: &Arc<ConnectionMemory>) -> Self {
+        Self { io: BufReader::new(io), limits, connection: Arc::clone(connection), open: None }
     }
 
     /// Returns the connection, to read the remaining data as plain bytes.
@@ -208,13 +208,13 @@ impl<R: AsyncRead + Unpin> Frames<R> {
     }
 
     async fn data(&mut self, head: &Head) -> Result<(), SocketError> {
-        let (connection, bounds) = (&self.connection, &self.bounds);
+        let (connection, limits) = (&self.connection, &self.limits);
         let open = self.open.get_or_insert_with(|| Open {
             is_text: head.kind == TEXT,
             bytes: Vec::new(),
-            most: (bounds.bytes)(),
+            most: (limits.bytes)(),
             reservation: RequestReservation::of(connection),
-            arrival: Arrival::begin(connection, bounds.time),
+            arrival: Arrival::begin(connection, limits.time),
             skipped: None,
         });
         if open.skipped.is_none() && head.length.saturating_add(open.bytes.len() as u64) > open.most as u64 {
@@ -324,7 +324,7 @@ mod tests {
         let connection = ConnectionMemory::open(&limits, &Divided::of_address(&limits, false), &Divided::of_server(&limits, false), true);
         connection.made(1000);
         let (mut peer, ours) = tokio::io::duplex(1000);
-        let mut frames = Frames::new(ours, Bounds { bytes: Box::new(|| 1000), time }, &connection);
+        let mut frames = Frames::new(ours, MessageLimits { bytes: Box::new(|| 1000), time }, &connection);
         peer.write_all(&[0x01, 0x82, 0, 0, 0, 0, b'4', b'0']).await.unwrap();
         let next = frames.next();
         tokio::pin!(next);

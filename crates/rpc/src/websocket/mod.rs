@@ -31,7 +31,7 @@ use crate::jsonrpc::entry::{PendingAnswer, Reply};
 use crate::jsonrpc::oversize::request_too_large;
 use crate::session::auth::Session;
 use crate::table::caller::Caller;
-use frame::{Bounds, Frames, Incoming, SocketError};
+use frame::{Frames, Incoming, MessageLimits, SocketError};
 use hero_access as access;
 use hero_model::api::{GOING_AWAY, LOGGED_OUT};
 use writer::{Control, write};
@@ -102,8 +102,8 @@ impl Sockets {
         );
         let (caller, most) = (Arc::clone(&session), self.limits.request_bytes);
         let bytes = Box::new(move || caller.request_bytes(most) as usize);
-        let bounds = Bounds { bytes, time: self.limits.handler_timeout.duration() };
-        let mut frames = Frames::new(reader, bounds, session.connection());
+        let limits = MessageLimits { bytes, time: self.limits.handler_timeout.duration() };
+        let mut frames = Frames::new(reader, limits, session.connection());
         let socket = Socket {
             session,
             sink,
