@@ -30,7 +30,7 @@ use crate::openrpc::document::OpenRpcDocument;
 use crate::session::access::Access;
 use crate::session::auth::{Permission, Session};
 use crate::session::guard::Concern;
-use crate::table::caller::Caller;
+use crate::table::invoker::MethodInvoker;
 use hero_audit::Audit;
 
 /// The most entries of a batch here. It is small, so that larger batches are tried, too.
@@ -79,7 +79,7 @@ static BENCH: LazyLock<Bench> = LazyLock::new(|| {
     let document = Arc::new(OpenRpcDocument::new(&table.document()));
     let methods = table.register((), &limits, &Access::Open, &Audit::default(), &document).expect("each name is there once");
     let rules = Arc::new(Rules::new(&table, limits.clone(), Access::Open, Audit::default()));
-    let middleware = middleware(&rules, Caller::without_subscriptions(methods, limits.response_bytes as usize));
+    let middleware = middleware(&rules, MethodInvoker::without_subscriptions(methods, limits.response_bytes as usize));
     let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
     Bench { limits, middleware, runtime }
 });

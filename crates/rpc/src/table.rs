@@ -1,6 +1,6 @@
 //! The methods and subscriptions: registered, called, described.
 
-pub(crate) mod caller;
+pub(crate) mod invoker;
 pub(crate) mod permissions;
 pub(crate) mod subscription;
 

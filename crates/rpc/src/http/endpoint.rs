@@ -30,7 +30,7 @@ use crate::middleware::{Middleware, Rules, middleware};
 use crate::session::access::Access;
 use crate::session::auth::{Principal, Session};
 use crate::session::logins::Logins;
-use crate::table::caller::Caller;
+use crate::table::invoker::MethodInvoker;
 use crate::websocket::Sockets;
 use hero_access as access;
 
@@ -66,7 +66,8 @@ impl Endpoint {
         limits: &Limits,
         stop: StopHandle,
     ) -> Self {
-        let middleware = Arc::new(middleware(&rules, Caller::without_subscriptions(methods.clone(), limits.response_bytes as usize)));
+        let middleware =
+            Arc::new(middleware(&rules, MethodInvoker::without_subscriptions(methods.clone(), limits.response_bytes as usize)));
         let sockets = Arc::new(Sockets::new(methods.clone(), Arc::clone(&rules), limits.clone(), stop.clone()));
         let streams = Arc::new(Streams::new(methods, texts, rules, limits.clone(), stop));
         let time_limit = limits.handler_timeout.duration();

@@ -22,7 +22,7 @@ use crate::jsonrpc::entry::Entry;
 use crate::limits::Limits;
 use crate::middleware::{Rules, middleware};
 use crate::session::auth::{OpenRequest, Session};
-use crate::table::caller::Caller;
+use crate::table::invoker::MethodInvoker;
 use hero_access as access;
 
 /// The cursor of `ended`. A client that returns with it is told that nothing follows, and stops.
@@ -88,9 +88,9 @@ impl Streams {
     /// Begins a subscription. Returns its items, or the answer with the reason why it cannot begin.
     async fn begin(&self, call: Call<'static>) -> Result<mpsc::Receiver<Box<RawValue>>, Box<RawValue>> {
         let (sender, mut messages) = mpsc::channel(self.limits.send_buffer.max(1) as usize);
-        let caller = Caller::of_stream(self.methods.clone(), self.limits.response_bytes as usize, MethodSink::new(sender));
+        let invoker = MethodInvoker::of_stream(self.methods.clone(), self.limits.response_bytes as usize, MethodSink::new(sender));
         // These are dropped at the return, so the subscription holds the last sender.
-        let middleware = middleware(&self.rules, caller);
+        let middleware = middleware(&self.rules, invoker);
         if let Some(reply) = Box::pin(middleware.one(Entry::Call(call))).await {
             return Err(reply.json);
         }

@@ -9,17 +9,17 @@ use super::{Answer, Error, Rules, refuse};
 use crate::jsonrpc::entry::{Notified, OverHttp};
 use crate::jsonrpc::request_id::NumberId;
 use crate::method::Kind;
-use crate::table::caller::Caller;
+use crate::table::invoker::MethodInvoker;
 
 /// Calls the methods: the innermost middleware.
 pub(crate) struct Invoke {
-    caller: Caller,
+    invoker: MethodInvoker,
     rules: Arc<Rules>,
 }
 
 impl Invoke {
-    pub(super) fn new(caller: Caller, rules: Arc<Rules>) -> Self {
-        Self { caller, rules }
+    pub(super) fn new(invoker: MethodInvoker, rules: Arc<Rules>) -> Self {
+        Self { invoker, rules }
     }
 
     /// Returns the reason why a request cannot be made in this way.
@@ -45,6 +45,6 @@ impl Answer for Invoke {
         if let Some(refusal) = self.refusal(&request) {
             return Either::Left(ready(refuse(request.id, Error::Request(refusal))));
         }
-        Either::Right(self.caller.call(request))
+        Either::Right(self.invoker.call(request))
     }
 }

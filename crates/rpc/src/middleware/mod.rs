@@ -26,7 +26,7 @@ use super::method::Kind;
 use super::table::Table;
 use crate::session::access::Access;
 use crate::session::auth::Permission;
-use crate::table::caller::Caller;
+use crate::table::invoker::MethodInvoker;
 use admit::Admit;
 use authorize::Authorize;
 use catch_panic::CatchPanic;
@@ -87,10 +87,10 @@ impl Rules {
 /// All middleware, from the outside in.
 pub(crate) type Middleware = FanOut<CatchPanic<Measure<Throttle<Authorize<Admit<Deadline<Invoke>>>>>>>;
 
-/// Wraps a caller of methods in the middleware.
-pub(super) fn middleware(rules: &Arc<Rules>, caller: Caller) -> Middleware {
+/// Wraps an invoker of methods in the middleware.
+pub(super) fn middleware(rules: &Arc<Rules>, invoker: MethodInvoker) -> Middleware {
     let rules = || Arc::clone(rules);
-    let deadline = Deadline::new(Invoke::new(caller, rules()), rules());
+    let deadline = Deadline::new(Invoke::new(invoker, rules()), rules());
     let throttle = Throttle::new(Authorize::new(Admit::new(deadline, rules()), rules()), rules());
     FanOut::new(CatchPanic::new(Measure::new(throttle, rules())), rules())
 }

@@ -30,7 +30,7 @@ use super::middleware::{Middleware, Rules, middleware};
 use crate::jsonrpc::entry::{PendingAnswer, Reply};
 use crate::jsonrpc::oversize::request_too_large;
 use crate::session::auth::Session;
-use crate::table::caller::Caller;
+use crate::table::invoker::MethodInvoker;
 use frame::{Frames, Incoming, MessageLimits, SocketError};
 use hero_access as access;
 use hero_model::api::{GOING_AWAY, LOGGED_OUT};
@@ -92,7 +92,7 @@ impl Sockets {
         let sink = MethodSink::new(sender);
         let middleware = middleware(
             &self.rules,
-            Caller {
+            MethodInvoker {
                 methods: self.methods.clone(),
                 connection: ConnectionId(self.opened.fetch_add(1, Ordering::Relaxed)),
                 response_bytes: self.limits.response_bytes as usize,

@@ -20,7 +20,7 @@ struct Unsubscribe {
 
 /// Calls the methods of jsonrpsee for one WebSocket, or for bodies.
 #[derive(Clone)]
-pub(crate) struct Caller {
+pub(crate) struct MethodInvoker {
     pub(crate) methods: Methods,
     pub(crate) connection: ConnectionId,
     pub(crate) response_bytes: usize,
@@ -29,14 +29,14 @@ pub(crate) struct Caller {
     pub(crate) sink: MethodSink,
 }
 
-impl Caller {
-    /// Returns a caller for HTTP bodies, which cannot subscribe.
+impl MethodInvoker {
+    /// Returns an invoker for HTTP bodies, which cannot subscribe.
     pub(crate) fn without_subscriptions(methods: Methods, response_bytes: usize) -> Self {
         let (subscriptions, sink) = (BoundedSubscriptions::new(0), MethodSink::new(mpsc::channel(1).0));
         Self { methods, connection: ConnectionId(0), response_bytes, subscriptions, sink }
     }
 
-    /// Returns a caller for one subscription over HTTP.
+    /// Returns an invoker for one subscription over HTTP.
     pub(crate) fn of_stream(methods: Methods, response_bytes: usize, sink: MethodSink) -> Self {
         // No WebSocket has this number, so no call can end a subscription of another connection.
         let (subscriptions, connection) = (BoundedSubscriptions::new(1), ConnectionId(usize::MAX));
