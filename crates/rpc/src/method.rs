@@ -49,7 +49,7 @@ pub struct Within<'c> {
 /// A method: its fields are the parameters, its documentation is the description, its first sentence the summary.
 ///
 /// Fields are in the order of positional parameters, the required ones first; [`Method::LEADING`] may set another order.
-pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'static {
+pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + Sync + 'static {
     /// The name on the wire, `verb_noun`.
     const NAME: &'static str;
     /// The group in which it is listed.

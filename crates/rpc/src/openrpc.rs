@@ -10,16 +10,23 @@
 pub(crate) mod document;
 mod schema;
 
+use schemars::Schema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::transform::RecursiveTransform;
-use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 use super::NAME;
+use super::effect::Effect;
 use super::error::{Code, data};
 use super::method::{Example, Method, Subscription};
 use hero_model::api::Repeatable;
 use schema::{Titles, one_line};
+
+/// Returns the schema of a type.
+pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// The name of an example, its parameters and its result.
+type GivenExample = (&'static str, Value, Value);
 
 /// Collects the schemas of a document while its methods are described.
 pub(super) struct Describer {
@@ -42,14 +49,10 @@ impl Describer {
         Self { input: generator(SchemaSettings::draft07().for_deserialize()), output: generator(SchemaSettings::draft07().for_serialize()) }
     }
 
-    /// Converts a parameter struct to content descriptors, in the order of positions: first those in `leading`, then its other fields.
-    fn params<P: JsonSchema>(&mut self, leading: &[&str]) -> Vec<Value> {
-        let schema = P::json_schema(&mut self.input);
-        self.descriptors(schema, leading)
-    }
-
+    /// Converts the schema of a parameter struct to content descriptors, in the order of positions: first those in `leading`, then its
+    /// other fields.
     // Most of this file is not generic, because the compiler would make some eighty copies of it.
-    fn descriptors(&mut self, schema: Schema, leading: &[&str]) -> Vec<Value> {
+    fn params(&mut self, schema: Schema, leading: &[&str]) -> Vec<Value> {
         let mut schema = transformed(schema, &mut self.input);
         let required = schema.get("required").cloned().unwrap_or_default();
         let Some(Value::Object(properties)) = schema.get_mut("properties").map(Value::take) else { return Vec::new() };
@@ -67,9 +70,24 @@ impl Describer {
         params
     }
 
-    fn output<T: JsonSchema>(&mut self) -> Value {
-        let schema = self.output.subschema_for::<T>();
+    fn output(&mut self, schema_of: SchemaOf) -> Value {
+        let schema = schema_of(&mut self.output);
         transformed(schema, &mut self.output)
+    }
+
+    /// Describes a method, whose result is still missing.
+    fn heading(&mut self, (name, tag): (&str, &str), schema_of: SchemaOf, leading: &[&str], given: Vec<GivenExample>) -> Value {
+        let schema = schema_of(&mut self.input);
+        let description = schema.get("description").and_then(Value::as_str).unwrap_or(name);
+        let sentence = description.split(". ").next().unwrap_or(description);
+        let summary = sentence.split("\n\n").next().unwrap_or(sentence).trim_end_matches('.');
+        let (summary, description) = (one_line(summary), one_line(description));
+        let params = self.params(schema, leading);
+        let examples = examples(&params, given);
+        json!({
+            "name": name, "summary": summary, "description": description, "tags": [{"name": tag}], "paramStructure": "either",
+            "params": params, "result": null, "errors": null, "examples": examples,
+        })
     }
 
     /// Returns the whole document around `methods`.
@@ -115,15 +133,18 @@ fn transformed(mut schema: Schema, generator: &mut SchemaGenerator) -> Value {
 }
 
 /// Returns the names of a method's parameters, in the order of positions.
-pub(super) fn parameter_names<P: JsonSchema>(leading: &[&str]) -> Vec<String> {
-    let params = Describer::new().params::<P>(leading);
+pub(super) fn parameter_names(schema_of: SchemaOf, leading: &[&str]) -> Vec<String> {
+    let mut describer = Describer::new();
+    let schema = schema_of(&mut describer.input);
+    let params = describer.params(schema, leading);
     params.iter().filter_map(|param| param["name"].as_str()).map(str::to_owned).collect()
 }
 
 /// Returns the names of a method's parameters that take any text.
-pub(super) fn text_parameters<P: JsonSchema>() -> Vec<String> {
+pub(super) fn text_parameters(schema_of: SchemaOf) -> Vec<String> {
     let mut describer = Describer::new();
-    let params = describer.params::<P>(&[]);
+    let schema = schema_of(&mut describer.input);
+    let params = describer.params(schema, &[]);
     let definitions = describer.input.take_definitions(true);
     let is_text = |schema: &Value| {
         let name = schema["$ref"].as_str().and_then(|target| target.rsplit('/').next());
@@ -135,17 +156,18 @@ pub(super) fn text_parameters<P: JsonSchema>() -> Vec<String> {
 }
 
 pub(super) fn describe_method<C, M: Method<C>>(describer: &mut Describer) -> Vec<Value> {
-    let params = describer.params::<M>(M::LEADING);
     let given = |example: Example<M, M::Output>| (example.name, json!(example.params), json!(example.result));
-    let examples = examples(&params, M::examples().into_iter().map(given).collect());
-    let mut method = heading::<M>(M::NAME, M::TAG);
-    method["result"] = json!({"name": "result", "description": M::RESULT, "schema": describer.output::<M::Output>()});
-    method["errors"] = errors(M::ERRORS);
-    method["examples"] = examples;
-    method["params"] = params.into();
-    method[REPEATABLE] = M::EFFECT.repeatable().as_str().into();
-    method["x-effect"] = M::EFFECT.as_str().into();
+    let mut method = describer.heading((M::NAME, M::TAG), M::json_schema, M::LEADING, M::examples().into_iter().map(given).collect());
+    let result = describer.output(SchemaGenerator::subschema_for::<M::Output>);
+    complete_method(&mut method, M::RESULT, result, M::ERRORS, M::EFFECT);
     vec![method]
+}
+
+fn complete_method(method: &mut Value, described: &str, schema: Value, own_errors: &[Code], effect: Effect) {
+    method["result"] = json!({"name": "result", "description": described, "schema": schema});
+    method["errors"] = errors(own_errors);
+    method[REPEATABLE] = effect.repeatable().as_str().into();
+    method["x-effect"] = effect.as_str().into();
 }
 
 /// The member of a method that says whether it may be repeated without a check.
@@ -159,23 +181,21 @@ fn subscription_id(name: &str) -> String {
 /// Describes the method that subscribes, and the one that ends the subscription.
 pub(super) fn describe_subscription<C, S: Subscription<C>>(describer: &mut Describer) -> Vec<Value> {
     const ERRORS: [Code; 2] = [Code::InvalidRequest, Code::TooManySubscriptions];
-    let (params, id) = (describer.params::<S>(&[]), subscription_id(S::NAME));
+    let id = subscription_id(S::NAME);
     let given = |example: Example<S, S::Item>| (example.name, json!(example.params), id.clone().into());
-    let mut method = heading::<S>(S::NAME, S::TAG);
+    let mut method = describer.heading((S::NAME, S::TAG), S::json_schema, &[], S::examples().into_iter().map(given).collect());
     method["result"] = json!({
         "name": "subscription", "description": "The id of the subscription, which its notifications carry and which ends it.",
         "schema": {"type": "string"},
     });
     method["errors"] = errors(&[&ERRORS, S::ERRORS].concat());
-    method["examples"] = examples(&params, S::examples().into_iter().map(given).collect());
-    method["params"] = params.into();
     method[REPEATABLE] = Repeatable::Always.as_str().into();
     method["x-subscription"] = json!({
         "notification": {
             "name": S::NOTIFICATION,
             "params": [
                 {"name": "subscription", "required": true, "schema": {"type": "string"}},
-                {"name": "result", "required": true, "schema": describer.output::<S::Item>()},
+                {"name": "result", "required": true, "schema": describer.output(SchemaGenerator::subschema_for::<S::Item>)},
             ],
             "examples": S::examples().into_iter().map(|example| json!({"subscription": id, "result": example.result})).collect::<Value>(),
         },
@@ -203,23 +223,8 @@ fn describe_unsubscription<C, S: Subscription<C>>() -> Value {
     })
 }
 
-/// Returns the common part of methods and subscriptions: the name, and the documentation of the parameter struct.
-fn heading<P: JsonSchema>(name: &str, tag: &str) -> Value {
-    heading_of(&P::json_schema(&mut generator(SchemaSettings::draft07().for_deserialize())), name, tag)
-}
-
-fn heading_of(schema: &Schema, name: &str, tag: &str) -> Value {
-    let description = schema.get("description").and_then(Value::as_str).unwrap_or(name);
-    let sentence = description.split(". ").next().unwrap_or(description);
-    let summary = sentence.split("\n\n").next().unwrap_or(sentence).trim_end_matches('.');
-    let (summary, description) = (one_line(summary), one_line(description));
-    json!({
-        "name": name, "summary": summary, "description": description, "tags": [{"name": tag}], "paramStructure": "either", "params": [],
-    })
-}
-
-/// Returns examples, each given by its name, parameters and result.
-fn examples(described: &[Value], given: Vec<(&str, Value, Value)>) -> Value {
+/// Returns examples.
+fn examples(described: &[Value], given: Vec<GivenExample>) -> Value {
     given.into_iter().map(|(name, params, result)| pairing(name, described, params, result)).collect()
 }
 

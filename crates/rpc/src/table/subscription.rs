@@ -31,13 +31,12 @@ struct SubscriptionLimits {
 /// Registers `S` in `module`, with the method that ends it.
 pub(crate) fn register<C: Send + Sync + 'static, S: Subscription<C>>(
     module: &mut RpcModule<C>,
-    _: &Arc<C>,
     limits: &Limits,
     access: &Access,
     audit: &Audit,
 ) -> Result<(), RegisterMethodError> {
     let (access, audit) = (access.clone(), audit.clone());
-    let names: Arc<params::Names> = openrpc::parameter_names::<S>(&[]).into();
+    let names: Arc<params::Names> = openrpc::parameter_names(S::json_schema, &[]).into();
     let limits = SubscriptionLimits {
         open: limits.handler_timeout.duration(),
         send: limits.send_timeout.duration(),

@@ -103,7 +103,7 @@ mod tests {
     use crate::{openrpc, params};
 
     fn read(raw: &str) -> Result<RunAndWait, String> {
-        let names = openrpc::parameter_names::<RunAndWait>(RunAndWait::LEADING);
+        let names = openrpc::parameter_names(RunAndWait::json_schema, RunAndWait::LEADING);
         params::parse(Some(raw), &names).map_err(|error| error.to_string())
     }
 
