@@ -3,11 +3,12 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 use super::Authority;
-use hero_service::Service;
+use hero_service::{Service, until_pulse};
 use hero_store as store;
 
-/// Interval at which a server checks whether another one has changed identities, tokens or rights.
-const CHECK_INTERVAL: Duration = Duration::from_millis(300);
+/// Interval at which a server checks whether another one has changed identities, tokens or rights: a token that ended is
+/// refused within half a second.
+const CHECK_INTERVAL: Duration = Duration::from_millis(400);
 
 /// Pause before contexts that did not answer are asked again.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
@@ -52,6 +53,6 @@ impl Service for RightsWatch {
     async fn tick(&mut self) -> Result<Duration, store::Error> {
         self.authority.follow().await?;
         self.ask_again();
-        Ok(CHECK_INTERVAL)
+        Ok(until_pulse(CHECK_INTERVAL))
     }
 }

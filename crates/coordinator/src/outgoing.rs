@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::delivery::{Delivered, Delivery};
 use super::{recording, runner_job};
 use hero_model::{Address, ContextId, MessageKey, MessageList, MessageType, Runner, RunnerId, ScriptType};
-use hero_service::Service;
+use hero_service::{Service, until_pulse};
 use hero_store::{Error, MessageNames, Score, Settled, StopTold};
 
 /// Maximum number of messages that a node sends at a time, in each context.
@@ -370,7 +370,7 @@ impl Service for Outgoing {
                 () = arrives => {}
             }
         };
-        let _ = timeout(self.pause, stored).await;
+        let _ = timeout(until_pulse(self.pause), stored).await;
         let began = Instant::now();
         let longest = self.round().await?;
         self.took = began.elapsed();

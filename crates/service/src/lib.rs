@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod away;
+mod pulse;
 
 use std::future::Future;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 pub use away::{MAX_IN_PLACE_BYTES, away};
+pub use pulse::{PULSE, until_pulse};
 
 /// A task that runs in rounds.
 pub trait Service: Send + 'static {
@@ -18,7 +20,8 @@ pub trait Service: Send + 'static {
     /// The task in words for the log: "renewing leases".
     const NAME: &'static str;
 
-    /// Does one bounded round and returns the pause before the next. Without a pause the next one follows at once.
+    /// Does one bounded round and returns the pause before the next. Without a pause the next one follows at once. A
+    /// pause of a second or more ends up to a fifth of a second early, [with those of other loops](until_pulse).
     fn tick(&mut self) -> impl Future<Output = Result<Duration, Self::Error>> + Send;
 
     /// Returns when there is something to do before the pause ends. `run` may drop it and call it again.
@@ -29,6 +32,9 @@ pub trait Service: Send + 'static {
 
 /// The pause after a round that failed.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
+
+/// The shortest pause that counts as one between two polls. Shorter ones may end when something is due.
+const MIN_POLL_PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs a service until shutdown, also after errors. Only the first of several errors in a row is logged.
 pub async fn run(service: impl Service, shutdown: CancellationToken) {
@@ -61,6 +67,7 @@ async fn repeat<S: Service>(mut service: S, shutdown: CancellationToken, after_e
             tokio::task::yield_now().await;
             continue;
         }
+        let pause = if pause < MIN_POLL_PAUSE || failing { pause } else { until_pulse(pause) };
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = service.due_early(), if !failing => {}

@@ -2,6 +2,7 @@ use std::time::{Duration, Instant};
 
 use super::Error;
 use crate::views::Health;
+use hero_service::PULSE;
 
 /// Decides when the next walk through all keys is due, from the number of keys.
 ///
@@ -35,12 +36,12 @@ impl Pace {
         Self { least: Duration::ZERO, pause: Duration::ZERO, ended: None, fewest: 0, has_grown: true, longest }
     }
 
-    /// Whether a walk is due with this number of keys.
+    /// Whether a walk is due with this number of keys. Loops ask at a pulse, which may be a bit before the end of a pause.
     pub fn is_due(&mut self, keys: u64, now: Instant) -> bool {
         self.has_grown |= keys > self.fewest;
         self.fewest = self.fewest.min(keys);
         let pause = if self.has_grown { self.least } else { self.pause };
-        self.ended.is_none_or(|ended| now.duration_since(ended) >= pause)
+        self.ended.is_none_or(|ended| now.duration_since(ended) + PULSE >= pause)
     }
 
     /// Records that a walk begins.

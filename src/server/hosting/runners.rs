@@ -10,6 +10,7 @@ use super::runner_pool::{RunnerPool, State};
 use super::{Hosting, IDLE_TIME};
 use crate::dispatch::OpenContext;
 use crate::model::{Runner, RunnerId, ScriptType, Target};
+use crate::service::until_pulse;
 use crate::store::{Error, Score, Store};
 
 /// The pools of the local runners of an open context. A pool starts when there are jobs for its runner and a permit is
@@ -85,7 +86,7 @@ impl Runners {
         let wakes = self.wake_ups.iter().filter(|(script_type, _)| wanted(script_type)).map(|(_, wake)| Box::pin(wake.notified()));
         let wakes: Vec<_> = wakes.collect();
         tokio::time::sleep(MIN_CHECK_INTERVAL).await;
-        let rest = tokio::time::sleep(CHECK_INTERVAL.saturating_sub(MIN_CHECK_INTERVAL));
+        let rest = tokio::time::sleep(until_pulse(CHECK_INTERVAL.saturating_sub(MIN_CHECK_INTERVAL)));
         if wakes.is_empty() {
             return rest.await;
         }

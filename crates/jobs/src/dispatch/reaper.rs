@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use hero_audit::{Audit, Execution, Outcome, Record, Who};
-use hero_service::Service;
+use hero_service::{PULSE, Service, until_pulse};
 use hero_store::{Error, Lost, Store};
 
 /// Takes jobs back from servers that died, and checks those that are in queues or run with foreign actors.
@@ -16,6 +16,8 @@ pub struct Reaper {
 
 /// Maximum number of jobs that one call checks.
 const JOBS_PER_CALL: usize = 32;
+/// Interval of the check.
+const CHECK_INTERVAL: Duration = Duration::from_millis(400);
 /// The pause between two calls of a round. Many jobs may be in queues, and checking them must not keep Redis busy.
 const CALL_PAUSE: Duration = Duration::from_millis(15);
 
@@ -48,8 +50,8 @@ impl Reaper {
     /// a row, so that jobs of dead servers do not wait too long.
     fn was_held_up(&mut self) -> bool {
         let lease = self.store.periods().lease;
-        // The minimum remaining time of a lease that was renewed in time, without the pause between two checks.
-        let most = (lease * 2 / 3).saturating_sub(Duration::from_millis(450)).max(Duration::from_millis(100));
+        // The minimum remaining time of a lease that was renewed in time, without the pause between two checks and a bit.
+        let most = (lease * 2 / 3).saturating_sub(CHECK_INTERVAL + Duration::from_millis(50)).max(Duration::from_millis(100));
         self.due.take().is_some_and(|due| due.elapsed() > most)
     }
 }
@@ -61,7 +63,7 @@ impl Service for Reaper {
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         if self.was_held_up() {
-            return Ok(self.store.periods().lease / 3 + Duration::from_millis(100));
+            return Ok(self.store.periods().lease / 3 + Duration::from_millis(100) + PULSE);
         }
         if std::mem::take(&mut self.was_away) {
             self.store.health().ping().await.inspect_err(|_| self.was_away = true)?;
@@ -73,8 +75,7 @@ impl Service for Reaper {
         };
         // The process that ran them may be dead and unable to record it.
         lost.into_iter().for_each(|lost| self.audit.note(|| self.record(lost)));
-        // Random, so that servers that share a Redis do not all call at once.
-        let pause = if looked >= JOBS_PER_CALL { CALL_PAUSE } else { Duration::from_millis(rand::random_range(250..450)) };
+        let pause = if looked >= JOBS_PER_CALL { CALL_PAUSE } else { until_pulse(CHECK_INTERVAL) };
         self.due = Some(Instant::now() + pause);
         Ok(pause)
     }

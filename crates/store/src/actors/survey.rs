@@ -8,6 +8,7 @@ use crate::network::deadline::in_time;
 use crate::views::{Actors, Health};
 use crate::{Error, Pace};
 use hero_model::{Actor, ScriptType};
+use hero_service::until_pulse;
 
 /// The live actors as they were last read, shared by all callers.
 #[derive(Debug, Default)]
@@ -111,7 +112,7 @@ impl Actors<'_> {
     /// Waits until a walk is due.
     async fn until_due(self, pace: &mut Pace) -> Result<(), Error> {
         loop {
-            tokio::time::sleep(MIN_SURVEY_INTERVAL).await;
+            tokio::time::sleep(until_pulse(MIN_SURVEY_INTERVAL)).await;
             if pace.is_due(Health(self.0).number_of_keys().await?, Instant::now()) {
                 return Ok(());
             }
