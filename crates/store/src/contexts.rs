@@ -98,6 +98,18 @@ impl Databases {
         Ok(contexts)
     }
 
+    /// Returns the number of keys of each database that has any, as of the context that it belongs to.
+    pub async fn sizes(&self) -> Result<BTreeMap<ContextId, u64>, Error> {
+        let info: String = self.link.call(redis::cmd("INFO").arg("keyspace")).await?;
+        let first = self.of.0.settings.endpoint.database(0);
+        let sizes = info.lines().filter_map(|line| {
+            let (database, keys) = line.strip_prefix("db")?.split_once(":keys=")?;
+            let context = database.parse::<i64>().ok()?.checked_sub(first)?;
+            Some((ContextId(context.try_into().ok()?), keys.split(',').next()?.parse().ok()?))
+        });
+        Ok(sizes.collect())
+    }
+
     pub(super) fn choose(&self, pipeline: &mut Pipeline, id: ContextId) {
         pipeline.cmd("SELECT").arg(self.of.0.settings.endpoint.database(id.0));
     }

@@ -7,6 +7,7 @@
 mod deletion;
 mod drain;
 mod follower;
+mod looks;
 mod messaging;
 mod opening;
 mod pool_permits;

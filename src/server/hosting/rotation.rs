@@ -1,13 +1,14 @@
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::looks::Looks;
 use super::messaging::MessagingQueue;
 use super::opening::Why;
 use super::{Hosting, IDLE_TIME, Pools, TIME_SLICE};
 use crate::model::{ContextId, ContextStatus};
 use crate::server::pools::queues_everywhere;
-use crate::service::Service;
+use crate::service::{Service, until_pulse};
 use crate::store::{Databases, Error, Pending};
 
 /// Manages the contexts made at run time: opens those in which something is due, lets those that want pools take turns,
@@ -17,15 +18,18 @@ pub(crate) struct Rotation {
     databases: Option<Arc<Databases>>,
     /// The context after which the next scan continues.
     at: Option<ContextId>,
-    looked: Option<Instant>,
+    /// The time of the next scan.
+    next_scan: Instant,
+    /// What was seen in sleeping contexts.
+    looks: Looks,
     /// The queues from which pools here take jobs in any context.
     queues: Vec<String>,
     /// The time at which each sleeping context is next opened for maintenance.
     tidied: HashMap<ContextId, Instant>,
     /// The contexts to open only for their messages.
     messaging: MessagingQueue,
-    /// The time of the last check for contexts that may sleep.
-    asked: Option<Instant>,
+    /// The time of the next check for contexts that may sleep.
+    next_check: Instant,
 }
 
 /// Interval of scans for due work.
@@ -52,11 +56,12 @@ impl Rotation {
             hosting,
             databases,
             at: None,
-            looked: None,
+            next_scan: Instant::now(),
+            looks: Looks::default(),
             queues,
             tidied: HashMap::new(),
             messaging: MessagingQueue::default(),
-            asked: None,
+            next_check: Instant::now(),
         })
     }
 
@@ -78,13 +83,17 @@ impl Rotation {
             }
             return Ok(());
         };
+        let now = self.hosting.0.dispatcher.contexts().opened(ContextId(0)).map(|home| home.clock().now());
+        let Ok(now) = now else { return Ok(()) };
+        // At rest the numbers of their keys tell which contexts need no look.
+        let sizes = if quiet.is_empty() { BTreeMap::new() } else { databases.sizes().await? };
+        self.looks.retain(&quiet);
+        quiet.retain(|id| self.looks.is_due(*id, sizes.get(id).copied().unwrap_or_default(), now.plus(OPEN_AHEAD)));
         // Contexts after the last scanned one come first, then the others.
         let behind = quiet.iter().filter(|id| self.at.is_some_and(|at| **id <= at)).count();
         quiet.rotate_left(behind);
         quiet.truncate(CONTEXTS_PER_SCAN);
-        self.at = quiet.last().copied();
-        let now = self.hosting.0.dispatcher.contexts().opened(ContextId(0)).map(|home| home.clock().now());
-        let Ok(now) = now else { return Ok(()) };
+        self.at = quiet.last().copied().or(self.at);
         let mut failed = None;
         for (id, pending) in databases.pending(&quiet, &self.queues).await? {
             let pending = match pending {
@@ -100,7 +109,11 @@ impl Rotation {
             if wakes {
                 self.wake(id);
             }
-            self.messaging.note(id, !wakes && pending.messages && !self.hosting.hosted().contains_key(&id));
+            let has_messages = pending.messages.is_some_and(|at| at <= now);
+            self.messaging.note(id, !wakes && has_messages && !self.hosting.hosted().contains_key(&id));
+            if !wakes && !has_messages {
+                self.looks.note(id, pending);
+            }
         }
         self.open_for_messages();
         failed.map_or(Ok(()), Err)
@@ -195,8 +208,8 @@ impl Rotation {
             }
         }
         // Turns are checked more often than idle contexts.
-        if !idle.is_empty() && self.asked.is_none_or(|asked| asked.elapsed() >= SCAN_INTERVAL) {
-            self.asked = Some(Instant::now());
+        if !idle.is_empty() && now >= self.next_check {
+            self.next_check = now + until_pulse(SCAN_INTERVAL);
             for id in self.may_sleep(&idle).await {
                 self.hosting.shut(id, Some(IDLE_TIME)).await;
             }
@@ -211,7 +224,10 @@ impl Rotation {
         let Ok(pending) = databases.pending(ids, &self.queues).await else { return Vec::new() };
         let is_nothing = |pending: &Pending| !pending.work && pending.due.is_none_or(|due| due > now.plus(IDLE_TIME));
         let quiet = pending.into_iter().filter_map(|(id, pending)| Some((id, pending.ok().filter(is_nothing)?)));
-        quiet.filter(|(id, pending)| !(pending.messages && self.hosting.stays_for_messages(*id))).map(|(id, _)| id).collect()
+        quiet
+            .filter(|(id, pending)| !(pending.messages.is_some_and(|at| at <= now) && self.hosting.stays_for_messages(*id)))
+            .map(|(id, _)| id)
+            .collect()
     }
 }
 
@@ -222,12 +238,13 @@ impl Service for Rotation {
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         self.take_turns().await;
-        if self.looked.is_none_or(|looked| looked.elapsed() >= SCAN_INTERVAL) {
-            self.looked = Some(Instant::now());
+        let now = Instant::now();
+        if now >= self.next_scan {
+            self.next_scan = now + until_pulse(SCAN_INTERVAL);
             self.look().await?;
         }
         let waits = self.hosting.hosted().values().any(|hosted| hosted.waits_since.is_some());
-        let pause = if waits { PERMIT_CHECK_INTERVAL } else { SCAN_INTERVAL };
+        let pause = if waits { PERMIT_CHECK_INTERVAL } else { until_pulse(SCAN_INTERVAL) };
         // Checks at once when a permit is free or wanted.
         let _ = tokio::time::timeout(pause, self.hosting.0.moved.notified()).await;
         Ok(Duration::ZERO)

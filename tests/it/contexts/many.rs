@@ -1,5 +1,7 @@
 //! Many idle contexts cost little, and their due work is done.
 
+use hero::model::ContextId;
+
 use super::*;
 
 /// The number of contexts.
@@ -62,6 +64,19 @@ async fn a_thousand_contexts_at_rest_are_known_and_what_is_due_in_them_is_done()
     })
     .await;
     server.stop().await;
+}
+
+#[tokio::test]
+async fn one_command_tells_the_number_of_keys_of_every_context() {
+    let redis = Redis::start().await;
+    let databases = redis.store().await.contexts().databases().unwrap().unwrap();
+    for key in ["a", "b"] {
+        let _: String = redis.run_in(7, &["SET", key, "1"]).await;
+    }
+    let sizes = databases.sizes().await.unwrap();
+    assert_eq!((sizes.get(&ContextId(7)), sizes.get(&ContextId(8))), (Some(&2), None));
+    let pending = databases.pending(&[ContextId(7)], &[]).await.unwrap().remove(0).1.unwrap();
+    assert_eq!(pending.keys, 2, "a look counts the same");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,8 +17,9 @@ pub struct Pending {
     pub work: bool,
     /// The number of its keys.
     pub keys: u64,
-    /// Whether messages are under way. The context must be open for them, but needs no pools.
-    pub messages: bool,
+    /// The time from which the context must be open for messages that are under way; nothing if none are. For them it
+    /// needs no pools.
+    pub messages: Option<Timestamp>,
 }
 
 impl Databases {
@@ -37,8 +38,9 @@ impl Databases {
             let answers = self.asked(&mut pipeline).await?;
             for (id, answers) in part.iter().zip(answers.chunks(2)) {
                 let of_context = || -> Result<Pending, Error> {
-                    let (due, work, keys, messages): (Text, u8, u64, u8) = answered(&answers[1])?;
-                    Ok(Pending { due: due.parse().map(Timestamp::from_millis), work: work == 1, keys, messages: messages == 1 })
+                    let (due, work, keys, messages): (Text, u8, u64, Text) = answered(&answers[1])?;
+                    let time = |text: Text| text.parse().map(Timestamp::from_millis);
+                    Ok(Pending { due: time(due), work: work == 1, keys, messages: time(messages) })
                 };
                 pending.extend(in_database(&answers[0], of_context).map(|pending| (*id, pending)));
             }

@@ -1,13 +1,13 @@
 -- Flags: no-writes
 -- Checks whether there is work in a context of which no server may know more than that it exists.
 -- ARGV  list of queues
--- Gives {the time at which something is due, ms, or '' (nothing is), 1 if queues have jobs, or 0 · number of keys · 1 if messages
---       are under way, which need a server but no actors, or 0}.
+-- Gives {the time at which something is due, ms, or '' (nothing is), 1 if queues have jobs, or 0 · number of keys ·
+--       the time from which messages need a server without actors, ms (0 is now), or '' (none do)}.
 local try = commands.try
 
 -- The number of newest messages in `msg_in` that are read.
 local MOST_CAME = 16
--- A message that rests for longer needs no server yet, ms.
+-- A message that rests needs a server this long before its time, ms.
 local SOON = 5000
 
 local function first(key)
@@ -23,16 +23,17 @@ local function has_runner_jobs()
   return false
 end
 
--- True if messages are to be sent, fetched or answered, others are to be told of stops, or a result is awaited, which
--- comes to a server that has asked for it.
-local function has_messages()
+-- Gives the time from which messages are to be sent, fetched or answered, others are to be told of stops, or a result
+-- is awaited, which comes to a server that has asked for it; 0: now, nil: never.
+local function messages_due()
   local places = { keys.msg_out, keys.envelopes_in, keys.open_messages, keys.answers, keys.results, unpack(messages.in_hand()) }
-  if redis.call('EXISTS', unpack(places)) > 0 then return true end
-  local soon = request.now + SOON
+  if redis.call('EXISTS', unpack(places)) > 0 or has_runner_jobs() then return 0 end
+  local due
   for _, key in ipairs({ keys.resting, keys.stops, keys.unsent }) do
-    if (first(key) or math.huge) <= soon then return true end
+    local at = first(key)
+    if at and (not due or at - SOON < due) then due = at - SOON end
   end
-  return has_runner_jobs()
+  return due
 end
 
 return function()
@@ -47,5 +48,6 @@ return function()
   if is_behind or redis.call('EXISTS', keys.release, keys.linking) > 0 then due = 0 end
   local queues = request.take_list()
   local holds = #queues > 0 and redis.call('EXISTS', unpack(queues)) > 0
-  return { due and values.digits(due) or '', holds and 1 or 0, redis.call('DBSIZE'), has_messages() and 1 or 0 }
+  local from = messages_due()
+  return { due and values.digits(due) or '', holds and 1 or 0, redis.call('DBSIZE'), from and values.digits(from) or '' }
 end
