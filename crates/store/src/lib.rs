@@ -88,7 +88,7 @@ pub use news::wake_up::WakeUps;
 pub use objects::host_call::{HostCallId, HostCallResult};
 pub use objects::{EntryRange, IndexEntries, ReadObject, ReadObjects, key_of_entry};
 pub use pace::Pace;
-pub use profile::Profile;
+pub use profile::{Profile, RedisWork};
 pub use queues::peek::Peek;
 pub use queues::{QueuePosition, queue_name};
 pub use schedules::{Firing, StoredSchedule};

@@ -8,6 +8,17 @@ use crate::network::plain_connection::PlainConnection;
 /// Measures how a Redis spends its time. That Redis must serve nothing else.
 pub struct Profile(PlainConnection);
 
+/// What a Redis has done since it started, or since [`Profile::reset`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RedisWork {
+    /// Calls of functions.
+    pub functions: u64,
+    /// Commands, also those within functions.
+    pub commands: u64,
+    /// The size of the append-only file in bytes, if there is one.
+    pub file_bytes: Option<u64>,
+}
+
 /// Redis records commands that took longer than this, in microseconds.
 const SLOW_COMMAND_MICROS: u32 = 500;
 /// Redis records this many of the latest slow commands.
@@ -60,10 +71,45 @@ impl Profile {
         Ok(longest)
     }
 
+    /// Returns what Redis has done, without the commands of this profile.
+    pub async fn work(&self) -> Result<RedisWork, Error> {
+        let info: String = self.0.call(redis::cmd("INFO").arg("commandstats").arg("persistence")).await?;
+        Ok(work(&info))
+    }
+
     /// Returns the time that Redis spent in functions since the reset, in microseconds.
     pub async fn function_us(&self) -> Result<f64, Error> {
         let info: String = self.0.call(redis::cmd("INFO").arg("commandstats")).await?;
         let usec = |line: &str| line.split_once(",usec=")?.1.split(',').next()?.parse::<f64>().ok();
         Ok(info.lines().filter(|line| line.starts_with("cmdstat_fcall")).filter_map(usec).sum())
+    }
+}
+
+/// Reads the sections `commandstats` and `persistence`.
+fn work(info: &str) -> RedisWork {
+    let calls = |line: &str| {
+        let (command, figures) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+        Some((command.to_owned(), figures.split(',').next()?.parse::<u64>().ok()?))
+    };
+    let calls: Vec<(String, u64)> = info.lines().filter_map(calls).collect();
+    let sum = |counts: &dyn Fn(&str) -> bool| calls.iter().filter(|(command, _)| counts(command)).map(|(_, calls)| calls).sum();
+    RedisWork {
+        functions: sum(&|command| command == "fcall" || command == "fcall_ro"),
+        commands: sum(&|command| !["info", "slowlog", "config"].contains(&command.split('|').next().unwrap_or_default())),
+        file_bytes: info.lines().find_map(|line| line.strip_prefix("aof_current_size:")?.trim().parse().ok()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_counts_functions_and_all_commands_but_those_that_measure() {
+        let info = "# Persistence\r\naof_enabled:1\r\naof_current_size:512\r\n# Commandstats\r\ncmdstat_fcall:calls=3,usec=9,usec_per_call=3.00\r\n\
+            cmdstat_fcall_ro:calls=1,usec=1\r\ncmdstat_hset:calls=10,usec=5\r\ncmdstat_info:calls=7,usec=1\r\n\
+            cmdstat_config|resetstat:calls=1,usec=1\r\ncmdstat_script|load:calls=1,usec=1\r\n";
+        assert_eq!(work(info), RedisWork { functions: 4, commands: 15, file_bytes: Some(512) });
+        assert_eq!(work("").file_bytes, None);
     }
 }

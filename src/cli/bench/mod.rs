@@ -6,6 +6,7 @@ mod hold;
 mod load;
 mod objects;
 mod programs;
+mod redis_cost;
 mod report;
 mod scripts;
 mod step;
@@ -28,6 +29,7 @@ use crate::exit::Exit;
 use crate::store::{Endpoint, Profile};
 use load::Load;
 use objects::Objects;
+use redis_cost::RedisMeter;
 use report::{Compat, Drain, Report, Rest, Submit, Waiting};
 use scripts::{Python, Script};
 use step::Steps;
@@ -151,8 +153,8 @@ impl Measuring<'_> {
         Ok(Report {
             server: server.to_owned(),
             jobs: self.bench.jobs,
-            submit: self.submit(load, None).await?,
-            waiting: self.waiting(load, None).await?,
+            submit: self.submit(load, None, None).await?,
+            waiting: self.waiting(load, None, None).await?,
             groups: self.groups(load, None).await?,
             ..Report::default()
         })
@@ -167,10 +169,10 @@ impl Measuring<'_> {
         let load = Load::new(self.connect(&server.url).await?, &self.steps);
         self.warm_up(&load).await?;
         let rest = self.at_rest(tree).await?;
-        let waiting = self.waiting(&load, Some(tree)).await?;
-        let submit = self.submit(&load, Some(tree)).await?;
         // Does not measure the commands of a shared Redis.
         let gauge = if self.bench.redis.is_none() { Some(gauge(directory.path()).await?) } else { None };
+        let waiting = self.waiting(&load, Some(tree), gauge.as_ref()).await?;
+        let submit = self.submit(&load, Some(tree), gauge.as_ref()).await?;
         let groups = self.groups(&load, gauge.as_ref()).await?;
         let mut flows = Vec::new();
         if self.measures(Part::Flows) {
@@ -244,18 +246,20 @@ impl Measuring<'_> {
     }
 
     /// Submits all jobs to running actors, and waits until they are done.
-    async fn submit(&self, load: &Load, tree: Option<Tree>) -> anyhow::Result<Option<Submit>> {
+    async fn submit(&self, load: &Load, tree: Option<Tree>, gauge: Option<&Profile>) -> anyhow::Result<Option<Submit>> {
         if !self.measures(Part::Submit) {
             return Ok(None);
         }
+        let redis = RedisMeter::start(gauge).await?;
         let (meter, begun, jobs) = (Meter::start(tree), Instant::now(), self.bench.jobs);
         let ids = self.steps.step("submitting, actors running", jobs, load.submit(jobs)).await?;
         let submitted = begun.elapsed().as_secs_f64();
         load.wait_until_empty().await?;
         let done = begun.elapsed().as_secs_f64();
-        let cpu = meter.stop().per_thousand(jobs);
+        let (cpu, redis_per_job) = (meter.stop().per_thousand(jobs), redis.per_job(jobs).await?);
         load.check(&ids).await?;
-        Ok(Some(Submit { submit_per_s: jobs as f64 / submitted, end_to_end_per_s: jobs as f64 / done, cpu_s_per_1000: cpu }))
+        let (submit_per_s, end_to_end_per_s) = (jobs as f64 / submitted, jobs as f64 / done);
+        Ok(Some(Submit { submit_per_s, end_to_end_per_s, cpu_s_per_1000: cpu, redis_per_job }))
     }
 
     /// Stores objects, five for each job, and finds some of them.
@@ -322,10 +326,11 @@ impl Measuring<'_> {
         if let Some(gauge) = &gauge {
             gauge.reset().await?;
         }
+        let redis = RedisMeter::start(gauge.as_ref()).await?;
         let waiting = load.depth().await?;
         self.steps.step(&format!("draining a full queue{how}"), 0, load.wait_until_empty()).await?;
         let wall = begun.elapsed().as_secs_f64();
-        let cpu = meter.stop().per_thousand(waiting);
+        let (cpu_s_per_1000, redis_per_job) = (meter.stop().per_thousand(waiting), redis.per_job(waiting).await?);
         let function_us = match &gauge {
             Some(gauge) => Some(gauge.function_us().await? / waiting.max(1) as f64),
             None => None,
@@ -333,22 +338,22 @@ impl Measuring<'_> {
         load.check(&ids).await?;
         drop(load);
         server.stop().await?;
-        let drain =
-            Drain { submit_per_s: jobs as f64 / submitted, timed_jobs: waiting, drain_per_s: waiting as f64 / wall, cpu_s_per_1000: cpu };
-        Ok((drain, function_us))
+        let (submit_per_s, drain_per_s) = (jobs as f64 / submitted, waiting as f64 / wall);
+        Ok((Drain { submit_per_s, timed_jobs: waiting, drain_per_s, cpu_s_per_1000, redis_per_job }, function_us))
     }
 
-    async fn waiting(&self, load: &Load, tree: Option<Tree>) -> anyhow::Result<Vec<Waiting>> {
+    async fn waiting(&self, load: &Load, tree: Option<Tree>, gauge: Option<&Profile>) -> anyhow::Result<Vec<Waiting>> {
         let mut rows = Vec::new();
         if !self.measures(Part::Waiting) {
             return Ok(rows);
         }
         for (callers, jobs) in [(1, self.bench.jobs / 10), (64, self.bench.jobs), (256, self.bench.jobs)] {
-            let meter = Meter::start(tree);
+            let (redis, meter) = (RedisMeter::start(gauge).await?, Meter::start(tree));
             let run = self.steps.step(&report::run_and_wait(callers), jobs, load.run_and_wait(callers, jobs)).await?;
-            let cpu_s_per_1000 = meter.stop().per_thousand(jobs);
+            let (cpu_s_per_1000, redis_per_job) = (meter.stop().per_thousand(jobs), redis.per_job(jobs).await?);
             let [p50_ms, p95_ms, p99_ms] = [0.5, 0.95, 0.99].map(|share| run.quantile_ms(share));
-            rows.push(Waiting { callers, jobs, per_s: jobs as f64 / run.wall.as_secs_f64(), p50_ms, p95_ms, p99_ms, cpu_s_per_1000 });
+            let per_s = jobs as f64 / run.wall.as_secs_f64();
+            rows.push(Waiting { callers, jobs, per_s, p50_ms, p95_ms, p99_ms, cpu_s_per_1000, redis_per_job });
         }
         Ok(rows)
     }

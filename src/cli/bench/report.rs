@@ -3,6 +3,7 @@ use serde::Serialize;
 use super::coordinator::{Contexts, Flows, Login};
 use super::hold::Held;
 use super::objects::{Objects, Times};
+use super::redis_cost::RedisCost;
 use super::scripts::{Python, Script};
 use super::usage::Cpu;
 use crate::cli::output::table::{Fit, Table};
@@ -81,6 +82,7 @@ pub(super) struct Submit {
     pub(super) submit_per_s: f64,
     pub(super) end_to_end_per_s: f64,
     pub(super) cpu_s_per_1000: Cpu,
+    pub(super) redis_per_job: Option<RedisCost>,
 }
 
 #[derive(Debug, Serialize)]
@@ -89,6 +91,7 @@ pub(super) struct Drain {
     pub(super) timed_jobs: u64,
     pub(super) drain_per_s: f64,
     pub(super) cpu_s_per_1000: Cpu,
+    pub(super) redis_per_job: Option<RedisCost>,
 }
 
 #[derive(Debug, Serialize)]
@@ -100,6 +103,7 @@ pub(super) struct Waiting {
     pub(super) p95_ms: f64,
     pub(super) p99_ms: f64,
     pub(super) cpu_s_per_1000: Cpu,
+    pub(super) redis_per_job: Option<RedisCost>,
 }
 
 /// Returns the name of a measurement of waiting callers.
@@ -119,6 +123,7 @@ impl Report {
             self.speeds(style).print()?;
             line(style.dim("times in ms; seconds of processor for 1000 jobs: of the server, of its Redis"))?;
             line(style.dim("among that, and of this program"))?;
+            self.print_redis_costs(style)?;
         }
         if !self.groups.is_empty() {
             line("")?;
@@ -203,6 +208,25 @@ impl Report {
             row("drain of a full queue", drain.drain_per_s, [None; 3], Some(drain.cpu_s_per_1000));
         }
         table
+    }
+
+    /// Prints what a job costs the private Redis, if there is one.
+    fn print_redis_costs(&self, style: Style) -> anyhow::Result<()> {
+        let waiting = self.waiting.iter().map(|run| (run_and_wait(run.callers), run.redis_per_job));
+        let submit = self.submit.iter().map(|submit| ("submit until all are done".to_owned(), submit.redis_per_job));
+        let drain = self.drain.iter().map(|drain| ("drain of a full queue".to_owned(), drain.redis_per_job));
+        let mut rows = waiting.chain(submit).chain(drain).filter_map(|(name, cost)| Some((name, cost?))).peekable();
+        if rows.peek().is_none() {
+            return Ok(());
+        }
+        let mut table = Table::new(style, &head(["REDIS, A JOB", "FUNCTIONS", "COMMANDS", "BYTES"]));
+        for (name, RedisCost { functions, commands, file_bytes }) in rows {
+            let bytes = file_bytes.map_or("-".to_owned(), |bytes| format!("{bytes:.0}"));
+            table.row([name, format!("{functions:.2}"), format!("{commands:.1}"), bytes]);
+        }
+        line("")?;
+        table.print()?;
+        line(style.dim("calls of functions, all commands with those within them, bytes of the append-only file"))
     }
 
     fn of_scripts(&self, style: Style) -> Table {

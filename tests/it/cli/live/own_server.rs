@@ -98,6 +98,12 @@ fn bench_prints_every_figure_it_promises() {
     {
         assert!(report.pointer(figure).is_some_and(Value::is_number), "{figure}: {report}");
     }
+    let redis = ["/submit", "/drain", "/waiting/0", "/waiting/2"].map(|measure| report.pointer(measure).unwrap()["redis_per_job"].clone());
+    for cost in &redis {
+        let [functions, commands] = ["functions", "commands"].map(|name| cost[name].as_f64().unwrap());
+        assert!(0.0 < functions && functions < commands, "{cost}");
+        assert!(cost["file_bytes"].as_f64() > Some(0.0), "{cost}");
+    }
     assert_eq!(report["objects"]["objects"], 500);
     assert!(report["scripts"].as_array().unwrap().iter().all(|script| script["cold_ms"].as_f64() > Some(0.0)), "{report}");
     for figure in ["engine_ms", "engine_cold_ms", "engine_cpu_us", "python_ms", "node_ms"] {
