@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use hero::coordinator::flows::{Flows, Resumer};
 use hero::dispatch::{Promoter, Scheduler};
-use hero::model::{ErrorKind, JobError, JobId, JobSpec, ScheduleSpec, Seconds};
+use hero::model::{ErrorKind, JobError, JobId, JobSpec, ScheduleSpec, ScriptType, Seconds};
 use hero::service::{self, Service};
-use hero::store::{AttemptEnd, Claimed, DueKind, Ended, FlowAction, Store, Subscriber};
+use hero::store::{AttemptEnd, Claimed, DueKind, Ended, FlowAction, Layouts, Store, Subscriber};
 use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -78,6 +78,69 @@ async fn the_promoter_hears_of_an_id_without_a_hash_that_another_server_met() {
     let _: i64 = pair.redis.run(&["LPUSH", "hero:q:work:type:osis", &JobId::random().to_string()]).await;
     assert!(fetch(&pair.here, &[], 1).await.taken.is_empty());
     announced(Promoter::new(pair.there.clone())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_promoter_hears_of_an_id_in_a_queue_of_another_layout_whose_hash_is_late() {
+    let pair = Pair::on(Redis::start().await).await;
+    let _: i64 = pair.redis.run(&["LPUSH", "rhai_tasks:osis", &JobId::random().to_string()]).await;
+    let (osis, layouts) = (ScriptType::osis(), Layouts::all(&ScriptType::osis()));
+    let queues = pair.here.queues().of_layouts(&osis, &layouts);
+    assert!(pair.here.queues().import(&osis, &queues, 1).await.unwrap());
+    announced(Promoter::new(pair.there.clone())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_promoter_hears_of_a_delayed_job_of_another_program_that_another_server_discovered() {
+    let pair = Pair::on(Redis::start().await).await;
+    let (job, soon) = (JobId::random(), pair.here.clock().now().plus(Duration::from_millis(200)).as_millis().to_string());
+    let fields = ["id", job.as_str(), "script", "1", "script_type", "osis", "status", "scheduled", "run_at_ms", &soon];
+    let _: i64 = pair.redis.run(&[&["HSET", &format!("hero:job:{job}")][..], &fields].concat()).await;
+    assert_eq!(pair.here.maintenance().discover(&[job]).await.unwrap(), 1);
+    announced(Promoter::new(pair.there.clone())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_promoter_hears_of_a_job_to_retry_that_failed_with_an_actor_of_another_program() {
+    let pair = Pair::on(Redis::start().await).await;
+    let jobs = dispatcher([pair.here.clone()], pair.redis.directory());
+    let retried = JobSpec { retries: 1, retry_backoff: Seconds::new(0.2), ..spec("1") };
+    jobs.jobs().run_many(vec![retried]).await.unwrap();
+    let taken: String = pair.redis.run(&["RPOP", "hero:q:work:type:osis"]).await;
+    let _: i64 = pair.redis.run(&["HSET", &format!("hero:job:{taken}"), "status", "error", "error", "no"]).await;
+    let _: i64 = pair.redis.run(&["ZADD", "hero:q:watched", "0", &taken]).await;
+    // A call that was on its way for long checks nothing.
+    while pair.here.queues().reap(1).await.unwrap().is_none() {}
+    announced(Promoter::new(pair.there.clone())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scheduler_that_could_not_serve_a_schedule_pauses_whatever_is_announced() {
+    let pair = Pair::on(Redis::start().await).await;
+    let jobs = dispatcher([pair.here.clone()], pair.redis.directory());
+    let schedule = || ScheduleSpec { job: spec("1"), every: Seconds::new(1.0), ..ScheduleSpec::default() };
+    let (mut stuck, mut other) = (Scheduler::new(pair.there.clone()), Scheduler::new(pair.there.clone()));
+    stuck.tick().await.unwrap();
+    jobs.schedules().create(schedule()).await.unwrap();
+    let in_the_way = jobs.jobs().create(spec("1")).await.unwrap();
+    jobs.jobs().start(CONTEXT, &in_the_way).await.unwrap();
+    pair.there.limits().set_queues(1);
+    pair.there.clock().advance(Duration::from_secs(1));
+    assert!(!stuck.tick().await.unwrap().is_zero());
+    jobs.schedules().create(schedule()).await.unwrap();
+    let announcement = async {
+        tokio::select! {
+            biased;
+            () = stuck.due_early() => panic!("an announcement ended the pause"),
+            () = other.due_early() => {}
+        }
+    };
+    tokio::time::timeout(PATIENCE, announcement).await.expect("nothing was announced");
+    // Once there is room, it listens again.
+    pair.there.limits().set_queues(100);
+    while stuck.tick().await.unwrap().is_zero() {}
+    jobs.schedules().create(schedule()).await.unwrap();
+    announced(stuck).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
