@@ -179,5 +179,6 @@ pub(super) const SECTIONS: [Section; 8] = [
         "docs/decisions/76-what-processes-hold-is-looked-at-beside.md"
         "docs/decisions/77-jobs-of-a-server-have-no-list-with-their-reply.md"
         "docs/decisions/78-a-short-script-runs-before-its-job-is-stored.md"
+        "docs/decisions/79-most-of-the-program-is-optimised-for-size.md"
     ),
 ];
