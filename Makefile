@@ -53,9 +53,9 @@ bench: setup ## Measure a server of its own, in release mode (BENCH="--jobs 2000
 	@$(CARGO) build --quiet --locked --release --bins --example bare
 	@release="$$(realpath "$${CARGO_TARGET_DIR:-target}")/release"; "$$release/hero" bench --bare "$$release/examples/bare" $(BENCH)
 
-bench-peers: setup ## Measure hero beside BullMQ and Dramatiq in one session (needs node, npm, python3 and the network)
+bench-peers: setup ## Measure hero beside BullMQ, Dramatiq, Sidekiq and others in one session (needs python3 and the network)
 	@$(CARGO) build --quiet --locked --release
-	@HERO="$$(realpath "$${CARGO_TARGET_DIR:-target}")/release/hero" ./benches/peers/run.sh $(BENCH)
+	@python3 ./benches/peers/run.py --hero "$$(realpath "$${CARGO_TARGET_DIR:-target}")/release/hero" $(BENCH)
 
 bench-clients: setup ## Measure each client of clients/ beside a bare one that does the same (needs node, npm, python3 and the network)
 	@$(CARGO) build --quiet --locked --release
@@ -89,7 +89,7 @@ bench-tiny: setup ## Run every bench once with tiny numbers
 	@debug="$$(realpath "$${CARGO_TARGET_DIR:-target}")/debug"; pictures="$$(mktemp -d)"; trap 'rm -rf "$$pictures"' EXIT; \
 	  "$$debug/examples/bare" --limits "40 + 2" > /dev/null; \
 	  "$$debug/hero" bench --jobs 100 --rest 1 --bare "$$debug/examples/bare" > /dev/null; \
-	  HERO="$$debug/hero" ./benches/peers/run.sh --rounds 1 --jobs 200 --json /dev/null > /dev/null; \
+	  python3 ./benches/peers/run.py --hero "$$debug/hero" --rounds 1 --jobs 200 --json /dev/null > /dev/null; \
 	  HERO="$$debug/hero" ./benches/clients/run.sh --rounds 1 --seconds 0.05 > /dev/null; \
 	  HERO="$$debug/hero" ./benches/growth/run.sh curves --tiny --json /dev/null --svg "$$pictures" > /dev/null; \
 	  HERO="$$debug/hero" ./benches/growth/run.sh soak --seconds 2 --settle 1 --retention 1s --svg "$$pictures" > /dev/null
@@ -117,7 +117,7 @@ setup-check: ## Install what looks through the functions in Lua
 	@if command -v luacheck > /dev/null; then exit 0; fi; \
 	$(call install,lua-check,install luacheck with your system's packages or luarocks)
 
-setup-tests: setup ## Install what only the tests need: faketime, Chromium, and the clients of tests/clients
+setup-tests: setup ## Install what only the tests need: faketime, Chromium, Sidekiq, and the clients of tests/clients
 	@if ! ls /usr/lib/*/faketime/libfaketimeMT.so.1 > /dev/null 2>&1; then \
 	  $(call install,faketime,install faketime with your system's packages); \
 	fi
@@ -132,6 +132,9 @@ setup-tests: setup ## Install what only the tests need: faketime, Chromium, and 
 	fi
 	@if ! test -x "$${CHROMIUM:-/usr/bin/chromium}"; then \
 	  $(call install,chromium,install Chromium and name it in CHROMIUM); \
+	fi
+	@if ! command -v sidekiq > /dev/null; then \
+	  $(call install,ruby-sidekiq,install Sidekiq with your system's packages or RubyGems); \
 	fi
 	@./tests/clients/setup.sh
 

@@ -1,9 +1,10 @@
-"""Measures hero beside BullMQ and Dramatiq: one session, one redis-server, alternating rounds, medians.
+"""Measures hero beside other systems: one session, one redis-server, alternating rounds, medians.
 
-run.py --hero PATH [--rounds 3] [--jobs 20000] [--json FILE]
+run.py --hero PATH [--only hero,bullmq] [--rounds 3] [--jobs 20000] [--json FILE]
 """
 import argparse
 import contextlib
+import dataclasses
 import json
 import os
 import shutil
@@ -14,17 +15,18 @@ import subprocess
 import sys
 import tempfile
 import time
+import typing
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+import install
+from install import HERE
+
 # The same settings as for the private redis-server of hero.
 REDIS = ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction",
          "--hash-max-listpack-value", "4096", "--bind", "127.0.0.1"]
 START = 60
 TRIES = 3  # of a round of a rival
 DRAINED = 300
-# Jobs that the clients of the rivals run before they measure.
-BULLMQ_WARM_UP, DRAMATIQ_WARM_UP = 200, 20
 
 
 def free_port():
@@ -109,15 +111,17 @@ def running(commands, **environment):
             worker.wait()
 
 
-def drained(depth, jobs):
-    """Jobs per second from the first drop of a full queue until it is empty."""
+def drained(depth, jobs, cpu):
+    """The rate and the processor time from the first drop of a full queue until it is empty."""
     deadline, begun = time.monotonic() + DRAINED, None
     while time.monotonic() < deadline:
         left = depth()
         if begun is None and left < jobs:
-            begun, first = time.monotonic(), left
+            begun, first, cpu_begun = time.monotonic(), left, cpu()
         if left == 0:
-            return first / max(time.monotonic() - begun, 1e-9)
+            wall = time.monotonic() - begun
+            # A queue that was empty at the first look says nothing.
+            return {"drain_per_s": first / wall, "drain_cpu": (cpu() - cpu_begun) * 1000 / first} if first else {}
         time.sleep(0.01)
     raise RuntimeError(f"{left} jobs are left after {DRAINED} s")
 
@@ -134,65 +138,57 @@ class Hero:
         groups = {group["shape"]: group for group in report["groups"]}
         row = {"submit_per_s": report["drain"]["submit_per_s"], "drain_per_s": report["drain"]["drain_per_s"],
                "bulk_per_s": groups["bulk"]["create_per_s"], "chain_per_s": groups["chain"]["run_per_s"]}
+        # What the server counts as its own includes its private Redis only.
+        if self.private and (cpu := report["drain"]["cpu_s_per_1000"]["server"]) is not None:
+            row["drain_cpu"] = cpu
         for waiting in report["waiting"]:
             row.update(waits(waiting["callers"], waiting))
-            # What the server counts as its own includes its private Redis only.
             if waiting["callers"] == 64 and self.private:
                 row["cpu_64"] = waiting["cpu_s_per_1000"]["server"]
         return row
 
 
-class BullMq:
-    def __init__(self, redis, processes, concurrency):
-        self.redis, self.workers = redis, [["node", "bullmq.js", str(redis.port), "worker", str(concurrency)]] * processes
-        self.name = f"BullMQ, {processes} × {concurrency}"
+@dataclasses.dataclass
+class Peer:
+    """Another system. A client prints one line of JSON with what it measured: `client MODE NUMBER…`."""
+    name: str
+    redis: Redis
+    client: list
+    workers: list
+    depth: typing.Callable  # how many jobs are left
+    modes: tuple
+    environment: dict = dataclasses.field(default_factory=dict)
+    warm_up: int = 200  # jobs that the client runs before it measures
+    divisor: int = 1  # of the number of jobs that are waited for
+    most: int = sys.maxsize  # jobs in a queue
+
+    def ask(self, *words):
+        return answer([*self.client, *map(str, words)], **self.environment)
 
     def run(self, jobs):
-        client = lambda *words: answer(["node", "bullmq.js", str(self.redis.port), *map(str, words)])
         row = {}
-        with running(self.workers) as workers:
-            for callers, count in [(1, jobs // 10), (64, jobs), (256, jobs)]:
-                begun = self.redis.cpu_with(workers)
-                row.update(waits(callers, client("wait", count, callers)))
-                if callers == 64:
-                    row["cpu_64"] = (self.redis.cpu_with(workers) - begun) * 1000 / (count + min(count, BULLMQ_WARM_UP))
-            row["chain_per_s"] = client("chain", links(jobs))["per_s"]
+        if "wait" in self.modes:
+            with running(self.workers, **self.environment) as workers:
+                for callers, count in [(1, jobs // 10), (64, jobs), (256, jobs)]:
+                    count = max(count // self.divisor, 1)
+                    begun = self.redis.cpu_with(workers)
+                    row.update(waits(callers, self.ask("wait", count, callers)))
+                    if callers == 64:
+                        row["cpu_64"] = (self.redis.cpu_with(workers) - begun) * 1000 / (count + min(count, self.warm_up))
+                if "chain" in self.modes:
+                    row["chain_per_s"] = self.ask("chain", links(jobs))["per_s"]
+        jobs = min(jobs, self.most)
+        if "bulk" in self.modes:
+            self.redis.ask("FLUSHALL")
+            row["bulk_per_s"] = self.ask("bulk", jobs)["per_s"]
         self.redis.ask("FLUSHALL")
-        row["bulk_per_s"] = client("bulk", jobs)["per_s"]
-        self.redis.ask("FLUSHALL")
-        row["submit_per_s"] = client("submit", jobs)["per_s"]
-        with running(self.workers):
-            row["drain_per_s"] = drained(lambda: self.redis.ask("LLEN", "bull:bench:wait") + self.redis.ask("LLEN", "bull:bench:active"), jobs)
-        return row
-
-
-class Dramatiq:
-    name = "Dramatiq, 2 × 8"
-
-    def __init__(self, redis):
-        self.redis = redis
-        self.environment = {"HERO_BENCH_PORT": str(redis.port), "dramatiq_queue_prefetch": "64"}
-
-    def run(self, jobs):
-        bin = HERE / "venv" / "bin"
-        workers = [[str(bin / "dramatiq"), "dramatiq_app", "-p", "2", "-t", "8"]]
-        client = lambda *words: answer([str(bin / "python"), "dramatiq_client.py", *map(str, words)], **self.environment)
-        row = {}
-        with running(workers, **self.environment) as running_workers:
-            for callers, count in [(1, jobs // 20), (64, jobs // 2), (256, jobs // 2)]:
-                begun = self.redis.cpu_with(running_workers)
-                row.update(waits(callers, client("wait", count, callers)))
-                if callers == 64:
-                    row["cpu_64"] = (self.redis.cpu_with(running_workers) - begun) * 1000 / (count + DRAMATIQ_WARM_UP)
-        self.redis.ask("FLUSHALL")
-        row["submit_per_s"] = client("submit", jobs)["per_s"]
-        with running(workers, **self.environment):
-            row["drain_per_s"] = drained(lambda: self.redis.ask("HLEN", "dramatiq:default.msgs"), jobs)
-        return row
+        row["submit_per_s"] = self.ask("submit", jobs)["per_s"]
+        with running(self.workers, **self.environment) as workers:
+            return {**row, **drained(lambda: self.depth(jobs), jobs, lambda: self.redis.cpu_with(workers))}
 
 
 def links(jobs):
-    """The length of the chain. Dramatiq's pipelines are driven by their workers' messages, so it has none here."""
+    """The length of the chain."""
     return max(jobs // 20, 2)
 
 
@@ -202,8 +198,9 @@ def waits(callers, measured):
 
 COLUMNS = {"wait_1_per_s": "1 caller /s", "wait_1_p50_ms": "p50 ms", "wait_1_p99_ms": "p99 ms", "wait_64_per_s": "64 callers /s",
            "wait_64_p99_ms": "p99 ms", "wait_256_per_s": "256 callers /s", "submit_per_s": "submit /s", "bulk_per_s": "bulk /s",
-           "drain_per_s": "drain /s", "chain_per_s": "chain /s", "cpu_64": "CPU ms a job"}
-LESS_IS_BETTER = ("_ms", "cpu_64")
+           "drain_per_s": "drain /s", "chain_per_s": "chain /s", "cpu_64": "CPU ms a job", "drain_cpu": "draining"}
+KEYS = ("hero", *install.PEERS)
+LESS_IS_BETTER = ("_ms", "cpu_64", "drain_cpu")
 
 
 def table(rows):
@@ -212,36 +209,80 @@ def table(rows):
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
 
 
+def contenders(key, hero, redis):
+    """What one word of --only stands for."""
+    address, port = f"redis://127.0.0.1:{redis.port}", str(redis.port)
+    lengths = lambda *lists: lambda _: sum(redis.ask("LLEN", name) for name in lists)
+    every = ("wait", "chain", "bulk", "submit")
+    if key == "hero":
+        return [Hero(hero, redis, False), Hero(hero, redis, True)]
+    if key == "bullmq":
+        client, depth = ["node", "bullmq.js", port], lengths("bull:bench:wait", "bull:bench:active")
+        return [Peer(f"BullMQ, {count} × {at_once}", redis, client, [[*client, "worker", str(at_once)]] * count, depth, every)
+                for count, at_once in [(1, 100), (2, 50)]]
+    if key == "dramatiq":
+        # Its pipelines are driven by the messages of its workers, so it has no chain.
+        bin, environment = HERE / "venv" / "bin", {"HERO_BENCH_PORT": port, "dramatiq_queue_prefetch": "64"}
+        return [Peer("Dramatiq, 2 × 8", redis, [str(bin / "python"), "dramatiq_client.py"],
+                     [[str(bin / "dramatiq"), "dramatiq_app", "-p", "2", "-t", "8"]],
+                     lambda _: redis.ask("HLEN", "dramatiq:default.msgs"), ("wait", "submit"), environment, warm_up=20, divisor=2)]
+    return [Peer("Sidekiq, 2 × 5", redis, ["ruby", "sidekiq.rb"], [["sidekiq", "-r", "./sidekiq.rb", "-c", "5"]] * 2,
+                 lengths("queue:default"), ("bulk", "submit"), {"REDIS_URL": address})]
+
+
+def measure(given, selected, redis):
+    """The rows of each contender."""
+    rounds = {}
+    them = [contender for key in selected for contender in contenders(key, given.hero, redis)]
+    for number in range(given.rounds):
+        for contender in them[number % len(them):] + them[:number % len(them)]:
+            redis.ask("FLUSHALL")
+            print(f"round {number + 1} of {given.rounds}: {contender.name}", file=sys.stderr, flush=True)
+            rounds.setdefault(contender.name, []).append(round_of(contender, redis, given.jobs))
+    return rounds
+
+
+def compare(medians):
+    """How many times better hero is. Its processor time is known only with the private Redis."""
+    hero = {**medians.get("hero, private Redis", {}), **medians.get("hero", {})}
+    ratio = lambda key, row: row[key] / hero[key] if key.endswith(LESS_IS_BETTER) else hero[key] / row[key]
+    return {name: {key: ratio(key, row) for key in COLUMNS if row.get(key) and hero.get(key)}
+            for name, row in medians.items() if hero and not name.startswith("hero")}
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--hero", required=True)
+    arguments.add_argument("--only", default=",".join(KEYS), help="which of these, with commas: %(default)s")
     arguments.add_argument("--rounds", type=int, default=3)
     arguments.add_argument("--jobs", type=int, default=20_000)
     arguments.add_argument("--json", type=Path)
     given = arguments.parse_args()
-    rounds = {}
+    selected = given.only.split(",")
+    if unknown := set(selected) - set(KEYS):
+        arguments.error(f"--only does not know {', '.join(sorted(unknown))}")
+    left_out = {key: reason for key in selected if key != "hero" and (reason := install.reason_against(key))}
+    for key, reason in left_out.items():
+        print(f"{key} is left out: {reason}", file=sys.stderr, flush=True)
+    selected = [key for key in selected if key not in left_out] or sys.exit("nothing is left to measure")
     with tempfile.TemporaryDirectory(prefix="hero-peers-") as directory:
         redis = Redis(directory)
         try:
-            contenders = [Hero(given.hero, redis, False), Hero(given.hero, redis, True), BullMq(redis, 1, 100), BullMq(redis, 2, 50), Dramatiq(redis)]
-            for number in range(given.rounds):
-                for contender in contenders[number % len(contenders):] + contenders[:number % len(contenders)]:
-                    redis.ask("FLUSHALL")
-                    print(f"round {number + 1} of {given.rounds}: {contender.name}", file=sys.stderr, flush=True)
-                    rounds.setdefault(contender.name, []).append(round_of(contender, redis, given.jobs))
+            rounds = measure(given, selected, redis)
         finally:
             redis.stop()
-    medians = {name: {key: statistics.median(row[key] for row in rows) for key in rows[0]} for name, rows in rounds.items()}
+    medians = {name: {key: statistics.median(row[key] for row in rows) for key in rows[0] if all(key in row for row in rows)}
+               for name, rows in rounds.items()}
     show = lambda figure: "–" if figure is None else f"{figure:.0f}" if figure >= 100 else f"{figure:.2f}" if figure >= 0.1 else f"{figure:.3f}"
     table([["median of " + str(given.rounds), *COLUMNS.values()], *([name, *(show(row.get(key)) for key in COLUMNS)] for name, row in medians.items())])
-    print()
-    # The processor time is known only with the private Redis.
-    hero = {**medians["hero, private Redis"], **medians["hero"]}
-    ratio = lambda key, row: row[key] / hero[key] if key.endswith(LESS_IS_BETTER) else hero[key] / row[key]
-    ratios = {name: {key: ratio(key, row) for key in COLUMNS if key in row} for name, row in medians.items() if not name.startswith("hero")}
-    times = lambda figure: "–" if figure is None else f"{figure:.2f}×"
-    table([["hero is better by", *COLUMNS.values()], *([name, *(times(row.get(key)) for key in COLUMNS)] for name, row in ratios.items())])
-    document = {"jobs": given.jobs, "redis": REDIS, "rounds": rounds, "medians": medians, "ratios": ratios}
+    if ratios := compare(medians):
+        print()
+        times = lambda figure: "–" if figure is None else f"{figure:.2f}×"
+        table([["hero is better by", *COLUMNS.values()], *([name, *(times(row.get(key)) for key in COLUMNS)] for name, row in ratios.items())])
+    for key, reason in left_out.items():
+        print(f"\n{key} was left out: {reason}")
+    document = {"jobs": given.jobs, "redis": REDIS, "versions": {key: install.version(key) for key in selected if key != "hero"},
+                "left_out": left_out, "rounds": rounds, "medians": medians, "ratios": ratios}
     if given.json:
         given.json.write_text(json.dumps(document, indent=2) + "\n")
     else:
