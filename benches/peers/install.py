@@ -1,5 +1,6 @@
 """Gets each peer ready beside this file, and says why one cannot be."""
 import dataclasses
+import os
 import re
 import shutil
 import subprocess
@@ -8,11 +9,13 @@ import typing
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+# Where peers are built: beside what hero is built into, so that `make clean` removes them.
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", HERE.parents[1] / "target")).resolve() / "peers"
 INSTALL = 1800  # seconds
 
 
-def run(*command):
-    subprocess.run(command, cwd=HERE, check=True, timeout=INSTALL, stdout=sys.stderr)
+def run(*command, cwd=HERE):
+    subprocess.run(command, cwd=cwd, check=True, timeout=INSTALL, stdout=sys.stderr)
 
 
 def bullmq():
@@ -28,6 +31,19 @@ def dramatiq():
         run("venv/bin/pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", "requirements.lock")
 
 
+def asynq():
+    got = subprocess.run(["go", "mod", "download"], cwd=HERE / "asynq", stderr=subprocess.PIPE, text=True, timeout=INSTALL)
+    if got.returncode:
+        return f"go cannot get its modules: {got.stderr.strip().splitlines()[-1]}"
+    run("go", "build", "-o", built("asynq"), ".", cwd=HERE / "asynq")
+    return None
+
+
+def built(name):
+    """The program of a peer that is compiled."""
+    return str(TARGET / "release" / name)
+
+
 def said(*command):
     return subprocess.run(command, cwd=HERE, check=True, timeout=60, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout.strip()
 
@@ -39,7 +55,7 @@ def locked(file, before):
 
 @dataclasses.dataclass
 class Needs:
-    """What a peer needs: programs, the packages of Debian that have them, and a step that gets the rest."""
+    """What a peer needs: programs, the packages of Debian that have them, and a step that gets the rest, or says why not."""
     programs: list
     packages: str
     ready: typing.Callable
@@ -50,6 +66,7 @@ PEERS = {
     "bullmq": Needs(["node", "npm"], "nodejs npm", bullmq, lambda: locked("package-lock.json", '"node_modules/bullmq"')),
     "dramatiq": Needs(["python3"], "python3-venv", dramatiq, lambda: locked("requirements.lock", "dramatiq==")),
     "sidekiq": Needs(["ruby", "sidekiq"], "ruby-sidekiq", lambda: None, lambda: said("sidekiq", "--version").split()[-1]),
+    "asynq": Needs(["go"], "golang-go", asynq, lambda: locked("asynq/go.mod", "hibiken/asynq")),
 }
 
 
@@ -59,8 +76,7 @@ def reason_against(key):
     for program in needs.programs:
         if not shutil.which(program):
             return f"{program} is missing (Debian: apt-get install -y {needs.packages})"
-    needs.ready()
-    return None
+    return needs.ready()
 
 
 def version(key):

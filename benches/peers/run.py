@@ -226,8 +226,13 @@ def contenders(key, hero, redis):
         return [Peer("Dramatiq, 2 × 8", redis, [str(bin / "python"), "dramatiq_client.py"],
                      [[str(bin / "dramatiq"), "dramatiq_app", "-p", "2", "-t", "8"]],
                      lambda _: redis.ask("HLEN", "dramatiq:default.msgs"), ("wait", "submit"), environment, warm_up=20, divisor=2)]
-    return [Peer("Sidekiq, 2 × 5", redis, ["ruby", "sidekiq.rb"], [["sidekiq", "-r", "./sidekiq.rb", "-c", "5"]] * 2,
-                 lengths("queue:default"), ("bulk", "submit"), {"REDIS_URL": address})]
+    if key == "sidekiq":
+        return [Peer("Sidekiq, 2 × 5", redis, ["ruby", "sidekiq.rb"], [["sidekiq", "-r", "./sidekiq.rb", "-c", "5"]] * 2,
+                     lengths("queue:default"), ("bulk", "submit"), {"REDIS_URL": address})]
+    # It has no way to wait for a result but to ask for it again and again, and none to add a group.
+    client = [install.built("asynq"), port]
+    return [Peer("asynq, 64", redis, client, [[*client, "worker", "64"]],
+                 lengths("asynq:{default}:pending", "asynq:{default}:active"), ("submit",))]
 
 
 def measure(given, selected, redis):
