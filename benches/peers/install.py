@@ -39,6 +39,11 @@ def asynq():
     return None
 
 
+def rust(name):
+    run("cargo", "build", "--quiet", "--locked", "--release", "--manifest-path", "rust/Cargo.toml", "--target-dir", str(TARGET),
+        "--features", name, "--bin", name)
+
+
 def built(name):
     """The program of a peer that is compiled."""
     return str(TARGET / "release" / name)
@@ -67,6 +72,7 @@ PEERS = {
     "dramatiq": Needs(["python3"], "python3-venv", dramatiq, lambda: locked("requirements.lock", "dramatiq==")),
     "sidekiq": Needs(["ruby", "sidekiq"], "ruby-sidekiq", lambda: None, lambda: said("sidekiq", "--version").split()[-1]),
     "asynq": Needs(["go"], "golang-go", asynq, lambda: locked("asynq/go.mod", "hibiken/asynq")),
+    "apalis": Needs(["cargo"], "cargo", lambda: rust("apalis"), lambda: locked("rust/Cargo.lock", 'name = "apalis-redis"')),
 }
 
 
