@@ -56,11 +56,12 @@ pub(super) fn answer_call<C: Send + Sync + 'static, M: Method<C>>(
         };
         let answering = async {
             if extensions.get::<Notified>().is_some() {
-                return method.notify(app, session, &mut act).await.map(|()| Answer { made: None, response: no_answer(&id, limit) });
+                method.notify(app, session, &mut act).await?;
+                return Ok((None, MethodResponse::response(id.clone(), ResponsePayload::success(()), limit)));
             }
             let within = Within { batch: extensions.get::<Arc<BatchAnswers>>().map(AsRef::as_ref), act: &mut act };
             let output = method.call_within(app, session, within).await?;
-            Ok(Answer { made: M::made(&output), response: answer(&id, output, limit) })
+            Ok((M::made(&output), answer(&id, output, limit)))
         };
         let answered = call.until_revoked(wait, pin!(answering)).await;
         match answered {
@@ -71,12 +72,8 @@ pub(super) fn answer_call<C: Send + Sync + 'static, M: Method<C>>(
     .boxed()
 }
 
-/// The answer of a method.
-struct Answer {
-    /// The objects that are known only after the call.
-    made: Option<String>,
-    response: MethodResponse,
-}
+/// The objects that are known only after a call, and its response.
+type Answer = (Option<String>, MethodResponse);
 
 /// A call that can be made.
 struct Call<'c> {
@@ -109,7 +106,7 @@ impl Call<'_> {
         if !self.access.is_open()
             && let Err(error) = self.access.allow(self.session, self.permission, &concern()).await
         {
-            self.record_refusal(&concern(), names(), &error);
+            act::refused((self.access, self.audit), self.session, self.name, Some((&concern(), names())), &error);
             return Err(error);
         }
         let act = match is_audited {
@@ -132,7 +129,7 @@ impl Call<'_> {
             biased;
             answered = answering => Ok(answered),
             error = self.access.revoked(self.session, self.permission, &concern, Some(changes)) => {
-                self.record_refusal(&concern, names, &error);
+                act::refused((self.access, self.audit), self.session, self.name, Some((&concern, names)), &error);
                 Err(error)
             }
         }
@@ -141,7 +138,7 @@ impl Call<'_> {
     /// Ends the record of the call, and returns its response.
     async fn end(&self, is_audited: bool, has_secret: bool, id: Id<'_>, mut act: Act, answered: Result<Answer, Error>) -> MethodResponse {
         let response = match answered {
-            Ok(Answer { made, mut response }) => {
+            Ok((made, mut response)) => {
                 act.done(made);
                 if has_secret {
                     response.extensions_mut().insert(Secret);
@@ -160,21 +157,12 @@ impl Call<'_> {
         }
         response
     }
-
-    fn record_refusal(&self, concern: &Concern<'_>, names: Option<String>, error: &Error) {
-        act::refused((self.access, self.audit), self.session, self.name, Some((concern, names)), error);
-    }
 }
 
 /// Returns the response with an error.
 fn refuse(id: Id<'_>, permission: Permission, error: Error) -> MethodResponse {
     let error = if permission == Permission::Read { error.of_a_read() } else { error };
     MethodResponse::error(id, error.into_object())
-}
-
-/// Returns the response to a notification, which is not sent.
-fn no_answer(id: &Id<'_>, limit: usize) -> MethodResponse {
-    MethodResponse::response(id.clone(), ResponsePayload::success(()), limit)
 }
 
 /// Returns the response with a result, unless the result is larger than a response may be.
