@@ -83,8 +83,8 @@ generate: ## Make everything anew that is generated: openrpc.json, clients, docu
 	@UPDATE=1 INSTA_UPDATE=always $(CARGO) test --quiet --locked --workspace --test it -- documents:: cli::help
 	@echo "make generate: look at the changes with git diff"
 
-# The figures say nothing: it is a debug build. What is measured with is tested, so that none of it rots, but for
-# apalis, which takes minutes to compile.
+# The figures say nothing: it is a debug build. What is measured with is tested, so that none of it rots, but for the
+# peers in Rust, which take minutes to compile.
 bench-tiny: setup ## Run every bench once with tiny numbers
 	@$(CARGO) build --quiet --locked --bins --example bare
 	@debug="$$(realpath "$${CARGO_TARGET_DIR:-target}")/debug"; pictures="$$(mktemp -d)"; trap 'rm -rf "$$pictures"' EXIT; \

@@ -72,6 +72,7 @@ PEERS = {
     "dramatiq": Needs(["python3"], "python3-venv", dramatiq, lambda: locked("requirements.lock", "dramatiq==")),
     "sidekiq": Needs(["ruby", "sidekiq"], "ruby-sidekiq", lambda: None, lambda: said("sidekiq", "--version").split()[-1]),
     "asynq": Needs(["go"], "golang-go", asynq, lambda: locked("asynq/go.mod", "hibiken/asynq")),
+    "bullmq-rust": Needs(["cargo"], "cargo", lambda: rust("bullmq"), lambda: locked("rust/Cargo.lock", 'name = "bullmq-official"')),
     "apalis": Needs(["cargo"], "cargo", lambda: rust("apalis"), lambda: locked("rust/Cargo.lock", 'name = "apalis-redis"')),
 }
 

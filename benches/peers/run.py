@@ -234,6 +234,9 @@ def contenders(key, hero, redis):
         client = [install.built("asynq"), port]
         return [Peer("asynq, 64", redis, client, [[*client, "worker", "64"]],
                      lengths("asynq:{default}:pending", "asynq:{default}:active"), ("submit",))]
+    if key == "bullmq-rust":
+        client = [install.built("bullmq"), port]
+        return [Peer("BullMQ in Rust, 100", redis, client, [[*client, "worker", "100"]], lengths("bull:bench:wait", "bull:bench:active"), every)]
     client = [install.built("apalis"), port]
     # More than some 8,000 jobs at once end its worker: it passes all that are due to one call of `unpack` in Lua.
     return [Peer("apalis", redis, client, [[*client, "worker"]], lambda jobs: jobs - redis.ask("SCARD", "bench:done"),
