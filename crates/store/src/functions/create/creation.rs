@@ -27,7 +27,7 @@ pub(crate) fn create_batch(store: Weak<Inner>) -> Batch<Creation, Created> {
         async move {
             let (jobs, speculations): (Vec<NewJob>, Vec<_>) = creations.into_iter().map(|one| (one.job, one.speculation)).unzip();
             let answers = match store.upgrade() {
-                Some(store) => store.create_each(&jobs, speculations).await,
+                Some(store) => store.create_with(&jobs, speculations, false).await,
                 None => Err(Error::Closed),
             };
             (jobs.into_iter().map(|job| Creation { job, speculation: None }).collect(), answers)
@@ -83,10 +83,6 @@ impl Inner {
     /// Returns nothing for a job that must be sent again in a call of its own.
     pub(crate) async fn create_all(&self, jobs: &[NewJob], or_none: bool) -> Result<Vec<Option<Created>>, Error> {
         self.create_with(jobs, jobs.iter().map(|_| None).collect(), or_none).await
-    }
-
-    async fn create_each(&self, jobs: &[NewJob], speculations: Vec<Option<Speculation>>) -> Result<Vec<Option<Created>>, Error> {
-        self.create_with(jobs, speculations, false).await
     }
 
     async fn create_with(
