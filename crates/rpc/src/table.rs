@@ -23,7 +23,7 @@ use call::{AnswerCall, Surroundings, answer, answer_call};
 use hero_audit::Audit;
 use hero_model::api::Repeatable;
 
-/// What the server runs for an entry of the table.
+/// The code that the server runs for an entry of the table.
 enum Handler<C> {
     Method(AnswerCall<C>),
     /// Registers a subscription in the module that calls it.

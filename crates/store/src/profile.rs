@@ -8,7 +8,7 @@ use crate::network::plain_connection::PlainConnection;
 /// Measures how a Redis spends its time. That Redis must serve nothing else.
 pub struct Profile(PlainConnection);
 
-/// What a Redis has done since it started, or since [`Profile::reset`].
+/// The work that a Redis has done since it started, or since [`Profile::reset`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RedisWork {
     /// Calls of functions.

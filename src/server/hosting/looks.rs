@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use crate::model::{ContextId, Timestamp};
 use crate::store::Pending;
 
-/// What was last seen in the sleeping contexts in which nothing was due.
+/// The state of the sleeping contexts in which nothing was due, as of the last look.
 ///
 /// What is added to a sleeping context is nearly always one more key, so a context is looked at again when the number of
 /// its keys has changed, or what was seen comes due. The number may stay the same: another key goes at the same time, or

@@ -20,7 +20,7 @@ pub(crate) struct Rotation {
     at: Option<ContextId>,
     /// The time of the next scan.
     next_scan: Instant,
-    /// What was seen in sleeping contexts.
+    /// The last looks at sleeping contexts.
     looks: Looks,
     /// The queues from which pools here take jobs in any context.
     queues: Vec<String>,

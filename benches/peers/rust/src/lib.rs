@@ -1,4 +1,4 @@
-//! What the peers in Rust share: the arguments, callers in parallel, and the line of JSON that `run.py` reads.
+//! The parts that the peers in Rust share: the arguments, callers in parallel, and the line of JSON that `run.py` reads.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Add {
 /// The sum that every job is.
 pub const SUM: Add = Add { a: 40, b: 2 };
 
-/// What the command line says: `PORT MODE NUMBER…`.
+/// The arguments of the command line: `PORT MODE NUMBER…`.
 pub struct Arguments {
     pub port: u16,
     pub mode: String,

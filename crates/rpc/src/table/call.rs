@@ -21,7 +21,7 @@ use crate::session::auth::{Permission, Session};
 use hero_access::{Concern, Lasting};
 use hero_audit::Audit;
 
-/// What the calls of a method work with.
+/// The state that all calls of a method share.
 pub(super) struct Surroundings<C> {
     pub(super) app: Arc<C>,
     pub(super) access: Access,
